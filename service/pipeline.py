@@ -29,6 +29,8 @@ class Accepted(Struct, frozen=True):
 
     rejected_items: int = 0
     message: str = ""
+    accepted_items: int = 0
+    """Spans, log records or data points taken, for the receiver to count."""
 
 
 class Consumer(Protocol):
