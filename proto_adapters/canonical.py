@@ -145,6 +145,7 @@ class SpanView(Struct, frozen=True, eq=False):
     status_message: str = ""
     flags: int = 0
     dropped_attributes_count: int = 0
+    dropped_events_count: int = 0
     origin: Origin = NO_ORIGIN
 
 
@@ -179,6 +180,7 @@ class EmbeddedCall(Struct, frozen=True):
     executed_by: Literal["client", "provider"] = "client"
     source: str = ""
     """The field it was read from, for example `gen_ai.output.messages`."""
+    control_tool: bool = False
 
 
 class CanonicalSpan(Struct, frozen=True, kw_only=True, eq=False):
@@ -198,6 +200,7 @@ class CanonicalSpan(Struct, frozen=True, kw_only=True, eq=False):
     """OTLP span flags: bits 0-7 W3C, bits 8-9 whether the parent is remote."""
     status: SpanStatus = SpanStatus.UNSET
     dropped_attributes_count: int = 0
+    dropped_events_count: int = 0
     links: tuple[LinkView, ...] = ()
     digest: bytes = b""
     """16-byte digest of the span as received; equal digests are one span delivered twice."""
@@ -293,6 +296,8 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     start_ns: int
     end_ns: int | None
     """`None` if the call did not finish, or its times are impossible."""
+    end_slack_ns: int = 0
+    """How much later the true end may be: 1 ms for starts cut to whole milliseconds (design §6.2)."""
     status: SpanStatus = SpanStatus.UNSET
     call_id: str | None = None
     aliases: tuple[str, ...] = ()
