@@ -1,0 +1,205 @@
+"""
+The outbox: what leaves is packed into requests and handed to the outlets.
+
+Spans of many traces are regrouped under their resources and scopes (`reference/performance.md` §5), up to a number of
+spans or bytes, or until the oldest has waited long enough. A full outlet keeps its requests here, and the processor
+stops releasing: pressure travels back to the receivers. Pure but for the outlets it is handed; time is a parameter.
+"""
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Generic, TypeVar
+
+from msgspec import Struct
+
+from service.pipeline import ExportRequest, Outlet, SendOutcome, Signal
+
+MAX_ITEMS = 512
+MAX_BYTES = 2 * 1024 * 1024
+FLUSH_AFTER_NS = 200_000_000
+REQUEST_LIMIT_BYTES = 4 * 1024 * 1024 - 64 * 1024
+"""The next hop's gRPC default is 4 MiB, less what headers may add (design §11)."""
+ITEM_OVERHEAD_BYTES = 8
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Settlement:
+    """
+    Follows items that belong together through all requests and outlets that carry them.
+
+    *settled* is called once, with whether every request was decided downstream (delivered or refused for good). False
+    means that some may never have left.
+    """
+
+    def __init__(self, settled: Callable[[bool], None]) -> None:
+        self._settled = settled
+        self._open_requests = 0
+        self._is_sealed = False
+        self._is_decided = True
+
+    def add_request(self) -> None:
+        self._open_requests += 1
+
+    def request_done(self, outcome: SendOutcome) -> None:
+        self._open_requests -= 1
+        self._is_decided = self._is_decided and outcome is not SendOutcome.ABANDONED
+        self._check()
+
+    def seal(self) -> None:
+        """
+        No further items will join.
+        """
+        self._is_sealed = True
+        self._check()
+
+    def _check(self) -> None:
+        if self._is_sealed and not self._open_requests:
+            self._settled(self._is_decided)
+
+
+class OutboxSettings(Struct, frozen=True):
+    max_items: int = MAX_ITEMS
+    max_bytes: int = MAX_BYTES
+    flush_after_ns: int = FLUSH_AFTER_NS
+    request_limit_bytes: int = REQUEST_LIMIT_BYTES
+
+
+class _Tally:
+    """
+    Tells the settlements of one request once every outlet has decided it. The worst outcome counts.
+    """
+
+    def __init__(self, outlets: Sequence[Outlet], settlements: Iterable[Settlement]) -> None:
+        self._open = len(outlets)
+        self._settlements = settlements
+        self._worst = SendOutcome.DELIVERED
+        if not outlets:
+            self._tell()
+
+    def __call__(self, outcome: SendOutcome, rejected_items: int) -> None:
+        del rejected_items  # counted by the exporter
+        self._open -= 1
+        if outcome is not SendOutcome.DELIVERED and self._worst is not SendOutcome.ABANDONED:
+            self._worst = outcome
+        if not self._open:
+            self._tell()
+
+    def _tell(self) -> None:
+        for settlement in self._settlements:
+            settlement.request_done(self._worst)
+
+
+class _Waiting(Struct):
+    request: ExportRequest
+    outlets: list[Outlet]
+
+
+class Outbox(Generic[Key]):
+    """
+    Collects items of one signal by their origin, joins them into requests, offers these to every outlet.
+
+    *join* makes one serialised request of `(key, items)` groups.
+    """
+
+    def __init__(
+        self,
+        signal: Signal,
+        outlets: Sequence[Outlet],
+        join: Callable[[Iterable[tuple[Key, Sequence[bytes]]]], bytes],
+        settings: OutboxSettings = OutboxSettings(),  # noqa: B008 # a frozen value
+    ) -> None:
+        self._signal = signal
+        self._outlets = list(outlets)
+        self._join = join
+        self._settings = settings
+        self._groups: dict[Key, list[bytes]] = {}
+        self._settlements: set[Settlement] = set()
+        self._item_count = 0
+        self._byte_count = 0
+        self._oldest_ns = 0
+        self._waiting: deque[_Waiting] = deque()
+        self._waiting_bytes = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes not yet taken by every outlet."""
+        return self._byte_count + self._waiting_bytes
+
+    @property
+    def item_count(self) -> int:
+        return self._item_count + sum(waiting.request.item_count for waiting in self._waiting)
+
+    @property
+    def has_room(self) -> bool:
+        """False while an outlet is full."""
+        return not self._waiting
+
+    def add(self, key: Key, items: Sequence[bytes], now_ns: int, settlement: Settlement | None = None) -> None:
+        """
+        Put *items* on their way.
+        """
+        for item in items:
+            if self._byte_count + len(item) > self._settings.request_limit_bytes:
+                self.flush()
+            self._put(key, item, now_ns)
+            if settlement is not None and settlement not in self._settlements:
+                self._settlements.add(settlement)
+                settlement.add_request()
+        if self._item_count >= self._settings.max_items or self._byte_count >= self._settings.max_bytes:
+            self.flush()
+
+    def _put(self, key: Key, item: bytes, now_ns: int) -> None:
+        if not self._item_count:
+            self._oldest_ns = now_ns
+        group = self._groups.get(key)
+        if group is None:
+            self._groups[key] = [item]
+            self._byte_count += getattr(key, "header_size", 0)
+        else:
+            group.append(item)
+        self._item_count += 1
+        self._byte_count += len(item) + ITEM_OVERHEAD_BYTES
+
+    def pass_on(self, request: bytes, item_count: int) -> None:
+        """
+        Put a request that was received on its way as it is.
+        """
+        self._offer(ExportRequest(self._signal, request, item_count))
+
+    def flush_due(self, now_ns: int) -> None:
+        """
+        Send what has waited long enough, and offer again what an outlet could not take.
+        """
+        self._retry()
+        if self._item_count and now_ns - self._oldest_ns >= self._settings.flush_after_ns:
+            self.flush()
+
+    def flush(self) -> None:
+        """
+        Send what is there.
+        """
+        if not self._item_count:
+            return
+        groups, self._groups = self._groups, {}
+        item_count, self._item_count, self._byte_count = self._item_count, 0, 0
+        settlements, self._settlements = self._settlements, set()
+        request = ExportRequest(
+            self._signal, self._join(groups.items()), item_count, _Tally(self._outlets, settlements)
+        )
+        self._offer(request)
+
+    def _offer(self, request: ExportRequest) -> None:
+        refused = [outlet for outlet in self._outlets if not outlet.offer(request)]
+        if refused:
+            self._waiting.append(_Waiting(request, refused))
+            self._waiting_bytes += len(request.payload)
+
+    def _retry(self) -> None:
+        while self._waiting:
+            waiting = self._waiting[0]
+            waiting.outlets = [outlet for outlet in waiting.outlets if not outlet.offer(waiting.request)]
+            if waiting.outlets:
+                return
+            self._waiting.popleft()
+            self._waiting_bytes -= len(waiting.request.payload)
