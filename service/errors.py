@@ -6,6 +6,8 @@ Errors that cross a boundary of the service.
       RequestError               a received request was not taken
         MalformedRequest         permanent: the bytes are not OTLP
         RequestTooLarge          permanent: over a size limit
+        Unauthenticated          permanent: no credentials
+        PermissionDenied         permanent: wrong credentials
         Refused                  retryable: nothing more can be taken now
 
 A receiver maps a `RequestError` to a gRPC or HTTP status in one place (`service.receiver.status`).
@@ -43,6 +45,18 @@ class MalformedRequest(RequestError):
 class RequestTooLarge(RequestError):
     """
     The request, or what it decompresses to, is over a limit. Sending it again cannot help.
+    """
+
+
+class Unauthenticated(RequestError):
+    """
+    The request carries no credentials, or none of the kind that is asked for.
+    """
+
+
+class PermissionDenied(RequestError):
+    """
+    The request carries credentials that are not ours.
     """
 
 

@@ -29,6 +29,8 @@ class Accepted(Struct, frozen=True):
 
     rejected_items: int = 0
     message: str = ""
+    item_count: int = 0
+    """Spans, log records or data points of the request, the rejected ones included."""
     accepted_items: int = 0
     """Spans, log records or data points taken, for the receiver to count."""
 
