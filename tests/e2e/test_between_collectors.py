@@ -1,0 +1,101 @@
+"""
+The service in its place: load, a real Collector, the service, a real Collector, files.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import pytest
+from conservation import assert_conserved, span_bag
+from e2e.agent_runs import AGENT, REQUIRED, Recorded, record_runs
+from e2e.collectors import Collector, filing_collector, forwarding_collector
+from e2e.delivered import attributes, events, histogram_totals, roots_with_scores
+from e2e.peers import wait_until
+from e2e.service_process import toolscore
+from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+
+ORDER = "lookup_before_refund"
+ACCURACY = "tool_selection_accuracy"
+TIMES = 4
+DELIVERED_WITHIN_S = 60
+SCORING = {
+    "mode": "hold",
+    "decision_delay": "200ms",
+    "expectations": [
+        {
+            "name": "refund",
+            "match": {"agent_name": AGENT},
+            "expected_tools": list(REQUIRED),
+            "conditions": [{"condition_type": "tools_called_in_order", "name": ORDER, "tools": list(REQUIRED)}],
+        }
+    ],
+}
+
+
+@dataclass(frozen=True)
+class Passage:
+    """
+    What went in at one end, and what the last Collector holds after everything was stopped in order.
+    """
+
+    sent: Recorded
+    last: Collector
+
+
+@pytest.fixture(scope="module")
+def passage(tmp_path_factory: pytest.TempPathFactory) -> Passage:
+    directory = tmp_path_factory.mktemp("passage")
+    with (
+        filing_collector(directory / "b") as last,
+        toolscore(directory / "toolscore", last.grpc, SCORING) as service,
+        forwarding_collector(directory / "a", service.grpc) as first,
+    ):
+        sent = record_runs(OTLPSpanExporter(endpoint=first.grpc, insecure=True), times=TIMES)
+        expected = span_bag(sent.requests).total()
+        wait_until(lambda: span_bag(last.written("traces")).total() >= expected, within_s=DELIVERED_WITHIN_S)
+    return Passage(sent, last)
+
+
+def test_every_span_comes_out_exactly_once_and_unchanged(passage: Passage) -> None:
+    assert_conserved(passage.sent.requests, passage.last.written("traces"))
+
+
+def test_the_root_of_every_run_carries_its_scores(passage: Passage) -> None:
+    roots = roots_with_scores(passage.last.written("traces"))
+
+    for trace_id, run in passage.sent.run_of_trace.items():
+        root = roots[trace_id]
+        assert run.accuracy == root[f"toolscore.evaluation.{ACCURACY}.score"]
+        assert run.order == root[f"toolscore.evaluation.{ORDER}.label"]
+        assert ("complete", "root_span") == (root["toolscore.coverage"], root["toolscore.trigger"])
+        assert ("refund", "policy") == (root["toolscore.expectation"], root["toolscore.expected_source"])
+
+
+def test_a_trace_without_an_agent_passes_unmarked(passage: Passage) -> None:
+    roots = roots_with_scores(passage.last.written("traces"))
+
+    assert [{}] == [found for trace_id, found in roots.items() if trace_id not in passage.sent.run_of_trace]
+
+
+def test_every_evaluation_arrives_as_one_event_on_its_trace(passage: Passage) -> None:
+    arrived = Counter(
+        (record.trace_id, str(found["gen_ai.evaluation.name"]), found.get("gen_ai.evaluation.score.label"))
+        for record in events(passage.last.written("logs"))
+        if record.event_name == "gen_ai.evaluation.result" and (found := attributes(record.attributes))
+    )
+
+    expected = Counter[tuple[bytes, str, object]]()
+    for trace_id, run in passage.sent.run_of_trace.items():
+        expected.update([(trace_id, ACCURACY, None), (trace_id, ORDER, run.order)])
+    assert expected == arrived
+
+
+def test_the_score_histogram_counts_each_number_once_and_no_undetermined_verdict(passage: Passage) -> None:
+    totals = histogram_totals(passage.last.written("metrics"), "gen_ai.evaluation.score", "gen_ai.evaluation.name")
+
+    runs = passage.sent.run_of_trace.values()
+    verdicts = [run.order == "true" for run in runs if run.order != "undetermined"]
+    assert {
+        ACCURACY: (len(runs), sum(run.accuracy for run in runs)),
+        ORDER: (len(verdicts), float(sum(verdicts))),
+    } == totals
