@@ -17,7 +17,7 @@ from service.conditions.leaves import (
     ToolsNotCalled,
 )
 from service.conditions.registry import CONDITION_TYPES, condition_registry, parse_condition
-from service.conditions.tools import ArgumentMatch, ToolRequirement
+from service.conditions.tools import ArgumentMatch, Tool, ToolRequirement
 from service.conditions.trees import (
     MAX_TREE_DEPTH,
     AllOf,
@@ -42,6 +42,7 @@ __all__ = [
     "Majority",
     "NameMatching",
     "Not",
+    "Tool",
     "ToolCallCount",
     "ToolRequirement",
     "ToolsCalled",

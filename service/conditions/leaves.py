@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from proto_adapters.tool_names import comparison_key
-from service.conditions.tools import ConfigValue, ToolName, ToolRequirement
+from service.conditions.tools import ConfigValue, Tool, ToolName, ToolRequirement
 from service.durations import format_duration, parse_duration
 
 CONDITION_VERSION = "1"
@@ -74,7 +74,7 @@ class LeafCondition(NamedCondition):
         return self
 
 
-Tools = Annotated[tuple[ToolRequirement, ...], Field(min_length=1, description="Tools, as strings or `{name: …}`.")]
+Tools = Annotated[tuple[Tool, ...], Field(min_length=1, description="Tools, as strings or `{name: …}`.")]
 
 
 class ToolsCalled(LeafCondition):
@@ -109,7 +109,7 @@ class ToolsCalledInOrder(LeafCondition):
     """
 
     condition_type: Literal["tools_called_in_order"] = "tools_called_in_order"
-    tools: tuple[ToolRequirement, ...] = Field(min_length=2, description="At least two tools, in the required order.")
+    tools: tuple[Tool, ...] = Field(min_length=2, description="At least two tools, in the required order.")
     clock_skew_tolerance_ns: Tolerance | None = Field(
         default=None, alias="clock_skew_tolerance", description="Gap that proves no order; default: the processor's."
     )
@@ -157,7 +157,7 @@ class ToolsCalledInPartialOrder(LeafCondition):
     """
 
     condition_type: Literal["tools_called_in_partial_order"] = "tools_called_in_partial_order"
-    tools: tuple[ToolRequirement, ...] = Field(min_length=2, description="All tools that must be called.")
+    tools: tuple[Tool, ...] = Field(min_length=2, description="All tools that must be called.")
     before: tuple[tuple[ToolName, ToolName], ...] = Field(
         default=(), description="Pairs `[earlier, later]` of names from `tools`."
     )

@@ -11,6 +11,7 @@ from typing import Annotated
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     JsonValue,
@@ -48,7 +49,7 @@ class ArgumentMatch(StrEnum):
 
 class ToolRequirement(ConfigValue):
     """
-    A tool by name, and optionally by arguments. A bare string is a name.
+    A tool by name, and optionally by arguments.
     """
 
     name: ToolName = Field(description="Name of the tool.")
@@ -60,11 +61,6 @@ class ToolRequirement(ConfigValue):
         default=ArgumentMatch.EXACT,
         description="`exact`, `subset` (actual within listed), `superset` (listed within actual) or `ignore`.",
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _accept_a_bare_name(cls, value: object) -> object:
-        return {"name": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _check_argument_paths(self) -> "ToolRequirement":
@@ -81,6 +77,14 @@ class ToolRequirement(ConfigValue):
     @property
     def reads_arguments(self) -> bool:
         return self.arguments is not None and self.argument_match is not ArgumentMatch.IGNORE
+
+
+def _accept_bare_name(value: object) -> object:
+    return {"name": value} if isinstance(value, str) else value
+
+
+Tool = Annotated[ToolRequirement, BeforeValidator(_accept_bare_name, json_schema_input_type=ToolName | ToolRequirement)]
+"""A tool as a user writes it: a bare string is a name."""
 
 
 def expand_paths(arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:

@@ -1,0 +1,109 @@
+"""
+The `expectations` block: what is required of live traffic, as a list of entries like a routing table.
+
+The first entry whose `match` fits an occurrence gives its expected tools and its conditions (design §7).
+"""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from service.conditions import Condition, Tool, walk
+from service.config.values import AttributeKey, Block, Name, Switch
+from service.evaluation import ExpectedSource
+from service.evidence import Partition
+
+RESERVED_NAMES = frozenset(source.value for source in ExpectedSource)
+"""What an expectation is called that comes from elsewhere than an entry."""
+
+
+class PolicyPartition(StrEnum):
+    """
+    What kind of occurrence an entry is for.
+    """
+
+    TRACE = "trace"
+    SESSION = "session"
+    BOTH = "both"
+
+    def covers(self, partition: Partition) -> bool:
+        return self is PolicyPartition.BOTH or self.value == partition.value
+
+
+def _one_or_many(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+Patterns = Annotated[
+    tuple[Annotated[str, Field(max_length=1024)], ...],
+    BeforeValidator(_one_or_many, json_schema_input_type=str | list[str]),
+    Field(min_length=1),
+]
+"""One or several alternatives; `*` in them stands for any text."""
+
+
+class ExpectationMatch(Block):
+    """
+    Which occurrences an entry is for: all given keys must fit. An empty match fits every occurrence.
+    """
+
+    service_name: Patterns | None = Field(default=None, description="`service.name` of the root's resource.")
+    resource: dict[AttributeKey, Patterns] = Field(default={}, description="Resource attributes of the root.")
+    attributes: dict[AttributeKey, Patterns] = Field(default={}, description="Attributes of the root span.")
+    root_span_name: Patterns | None = Field(default=None, description="Name of the root span.")
+    agent_name: Patterns | None = Field(default=None, description="Agent name of the outermost AGENT span.")
+
+    @property
+    def reads_root(self) -> bool:
+        """Nothing can be said of the entry before the root is held."""
+        return bool(self.attributes or self.root_span_name or self.agent_name)
+
+
+class ExpectationConfig(Block):
+    """
+    One entry: for which occurrences, and what is required of them.
+    """
+
+    name: Name = Field(description="Name of the expectation in every result.")
+    match: ExpectationMatch = Field(default=ExpectationMatch(), description="Which occurrences; empty fits all.")
+    partition: PolicyPartition = Field(
+        default=PolicyPartition.TRACE, description="What the entry is for: `trace`, `session` or `both`."
+    )
+    expected_tools: tuple[Tool, ...] | None = Field(
+        default=None, min_length=1, description="Required tools, as strings or `{name: …}`."
+    )
+    conditions: tuple[Condition, ...] = Field(default=(), description="Conditions; each is an evaluation of its own.")
+    treat_no_calls_as_zero: Switch = Field(
+        default=False,
+        description="Score an occurrence without any observed tool call 0.0 when its evidence is complete.",
+    )
+
+    @property
+    def evaluation_names(self) -> tuple[str, ...]:
+        """Names of all evaluations that the conditions give, the nodes of trees included."""
+        return tuple(node.evaluation_name for condition in self.conditions for node in walk(condition))
+
+    @model_validator(mode="after")
+    def _check_entry(self) -> "ExpectationConfig":
+        if self.name in RESERVED_NAMES:
+            message = f"name: {self.name!r} is what results say that no entry gave"
+            raise ValueError(message)
+        if not self.expected_tools and not self.conditions:
+            raise ValueError("expected_tools or conditions must be given")
+        names = self.evaluation_names
+        if repeated := {name for name in names if names.count(name) > 1}:
+            message = f"conditions: {', '.join(sorted(repeated))} names more than one condition; give each a name"
+            raise ValueError(message)
+        return self
+
+
+def _check_distinct_names(entries: tuple[ExpectationConfig, ...]) -> tuple[ExpectationConfig, ...]:
+    names = [entry.name for entry in entries]
+    if repeated := {name for name in names if names.count(name) > 1}:
+        message = f"{', '.join(sorted(repeated))} names more than one entry"
+        raise ValueError(message)
+    return entries
+
+
+Expectations = Annotated[tuple[ExpectationConfig, ...], AfterValidator(_check_distinct_names)]
