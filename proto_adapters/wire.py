@@ -1,0 +1,137 @@
+"""
+The protobuf wire format below any schema: varints, framed records, and a walk over the records of one message.
+
+Pure: bytes in, bytes out. Only what protobuf's own library does not offer is here: it can neither frame bytes that are
+already encoded nor tell where in a message a field stands.
+"""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+VARINT, FIXED64, LEN, GROUP_START, GROUP_END, FIXED32 = range(6)
+
+_LONGEST_VARINT = 10
+_SHIFTS = range(0, 7 * _LONGEST_VARINT, 7)
+_FIXED_SIZES = {FIXED64: 8, FIXED32: 4}
+_UINT64 = (1 << 64) - 1
+
+
+class MalformedWire(ValueError):
+    """
+    The bytes are not a sequence of whole protobuf records.
+    """
+
+
+class Record(Struct, frozen=True, gc=False):
+    """
+    Where one record of a message stands: `[start, end)` with its tag, `[payload, end)` without tag and length.
+    """
+
+    number: int
+    wire_type: int
+    start: int
+    payload: int
+    end: int
+
+
+def encode_varint(value: int) -> bytes:
+    """
+    *value* must be in [0, 2**64).
+    """
+    encoded = bytearray()
+    while value > 0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+def encode_signed(value: int) -> bytes:
+    """
+    An int64: two's complement in ten bytes if negative.
+    """
+    return encode_varint(value & _UINT64)
+
+
+def frame(tag: int, payload: bytes) -> bytes:
+    """
+    *payload* as one length-delimited record. *tag* is the whole tag, field number and wire type, below 128.
+    """
+    return b"%c%b%b" % (tag, encode_varint(len(payload)), payload)
+
+
+def read_varint(data: bytes, position: int) -> tuple[int, int]:
+    """
+    The varint at *position*, and the position after it.
+    """
+    value = 0
+    for shift in _SHIFTS:
+        if position >= len(data):
+            break
+        byte = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, position
+    message = f"no whole varint before byte {position}"
+    raise MalformedWire(message)
+
+
+def records(data: bytes, start: int = 0, end: int | None = None) -> Iterator[Record]:
+    """
+    The records of the message in `data[start:end]`, in order; a group is one record.
+
+    Raises `MalformedWire` where a record is not whole.
+    """
+    end = len(data) if end is None else end
+    position = start
+    while position < end:
+        record = _record_at(data, position)
+        if record.wire_type == GROUP_START:
+            record = _whole_group(data, record, end)
+        if record.end > end or record.wire_type == GROUP_END:
+            message = f"no whole record at byte {position}"
+            raise MalformedWire(message)
+        yield record
+        position = record.end
+
+
+def _record_at(data: bytes, start: int) -> Record:
+    tag, payload = read_varint(data, start)
+    number, wire_type = tag >> 3, tag & 7
+    if wire_type == VARINT:
+        _, end = read_varint(data, payload)
+    elif wire_type == LEN:
+        size, payload = read_varint(data, payload)
+        end = payload + size
+    elif wire_type in _FIXED_SIZES:
+        end = payload + _FIXED_SIZES[wire_type]
+    elif wire_type in {GROUP_START, GROUP_END}:
+        end = payload
+    else:
+        number = 0
+        end = payload
+    if number == 0:
+        message = f"no tag at byte {start}"
+        raise MalformedWire(message)
+    return Record(number, wire_type, start, payload, end)
+
+
+def _whole_group(data: bytes, first: Record, end: int) -> Record:
+    """
+    The group that *first* opens. Nested groups are counted, not recursed into: their depth is the sender's choice.
+    """
+    open_groups = [first.number]
+    record = first
+    while open_groups:
+        if record.end >= end:
+            message = f"the group at byte {first.start} does not end"
+            raise MalformedWire(message)
+        record = _record_at(data, record.end)
+        if record.wire_type == GROUP_START:
+            open_groups.append(record.number)
+        elif record.wire_type == GROUP_END and open_groups.pop() != record.number:
+            message = f"a group ends at byte {record.start} that is not open"
+            raise MalformedWire(message)
+    return Record(first.number, first.wire_type, first.start, first.payload, record.end)
