@@ -305,6 +305,8 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     control_tool: bool = False
     order_evidence: bool = True
     arguments: AttributeValue = None
+    result_ids: tuple[str, ...] = ()
+    """Ids of calls whose results the completion that asked for this call had read; only for embedded calls."""
     shape: Shape = Shape.TOOL_SPANS
 
 

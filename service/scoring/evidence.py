@@ -117,6 +117,7 @@ def _embedded_calls(trace: CanonicalTrace, settings: EvidenceSettings) -> Iterat
             call_id=call.call_id,
             control_tool=call.control_tool,
             arguments=call.arguments,
+            result_ids=span.result_call_ids if settings.order_from_embedded_calls else (),
             shape=Shape.LLM_EMBEDDED,
         )
 
