@@ -48,7 +48,9 @@ def an_origin(service_name: str = "trip-planner", scope_name: str = "tests") -> 
     return Origin(service_name.encode(), scope_name.encode(), service_name=service_name, scope_name=scope_name)
 
 
-def a_span(kind: SpanKind = SpanKind.UNKNOWN, start: float = 0, end: float | None = 1, **fields: Any) -> CanonicalSpan:
+def a_span(
+    kind: SpanKind = SpanKind.UNKNOWN, start: float = 0, end: float | None = 1, **fields: object
+) -> CanonicalSpan:
     """
     One span, in ticks; *fields* are those of `CanonicalSpan`.
     """
@@ -56,8 +58,9 @@ def a_span(kind: SpanKind = SpanKind.UNKNOWN, start: float = 0, end: float | Non
     return CanonicalSpan(**(values | {"start_ns": at(start), "end_ns": at(end)} | fields))
 
 
-def a_call(name: str, call_id: str | None = None, **fields: Any) -> EmbeddedCall:
-    return EmbeddedCall(name=name, call_id=call_id, source=fields.pop("source", "gen_ai.output.messages"), **fields)
+def a_call(name: str, call_id: str | None = None, **fields: object) -> EmbeddedCall:
+    values: dict[str, Any] = {"call_id": call_id, "source": "gen_ai.output.messages"} | fields
+    return EmbeddedCall(name=name, **values)
 
 
 class TraceBuilder:
@@ -72,35 +75,24 @@ class TraceBuilder:
         self._ids: dict[str, bytes] = {}
         self._root: bytes | None = None
 
-    def span(
-        self,
-        kind: SpanKind,
-        start: float = 0,
-        end: float | None = 1,
-        *,
-        label: str | None = None,
-        under: str | None = None,
-        **fields: Any,
-    ) -> Self:
+    def span(self, kind: SpanKind, start: float = 0, end: float | None = 1, **fields: object) -> Self:
         """
         Add a span; *label* is what others call it by, *under* the label of its parent or `ABSENT`.
         """
-        span_id = fields.pop("span_id", None) or a_span_id(len(self.spans) + 1)
-        parent = self._parent(under)
-        span = a_span(
-            kind, start, end, **({"parent_span_id": parent} | fields | {"trace_id": self.trace_id, "span_id": span_id})
-        )
+        values: dict[str, Any] = {"span_id": a_span_id(len(self.spans) + 1), "trace_id": self.trace_id} | fields
+        label, under = values.pop("label", None), values.pop("under", None)
+        span = a_span(kind, start, end, **({"parent_span_id": self._parent(under)} | values))
         if not self.spans and span.parent_span_id is None:
-            self._root = span_id
+            self._root = span.span_id
         self.spans.append(span)
         if label:
-            self._ids[label] = span_id
+            self._ids[label] = span.span_id
         return self
 
-    def tool(self, name: str | None, start: float = 0, end: float | None = 1, **fields: Any) -> Self:
+    def tool(self, name: str | None, start: float = 0, end: float | None = 1, **fields: object) -> Self:
         return self.span(SpanKind.TOOL, start, end, **({"name": f"execute_tool {name}", "tool_name": name} | fields))
 
-    def llm(self, *calls: EmbeddedCall | str, start: float = 0, end: float | None = 1, **fields: Any) -> Self:
+    def llm(self, *calls: EmbeddedCall | str, start: float = 0, end: float | None = 1, **fields: object) -> Self:
         """
         An LLM span whose completion asks for *calls*; readable unless *completion* says otherwise.
         """
@@ -114,19 +106,19 @@ class TraceBuilder:
             **({"name": "chat", "completion": CompletionState.READ, "embedded_calls": embedded} | fields),
         )
 
-    def agent(self, name: str = "planner", start: float = 0, end: float | None = 100, **fields: Any) -> Self:
+    def agent(self, name: str = "planner", start: float = 0, end: float | None = 100, **fields: object) -> Self:
         return self.span(SpanKind.AGENT, start, end, **({"name": f"invoke_agent {name}", "agent_name": name} | fields))
 
-    def chain(self, name: str = "step", start: float = 0, end: float | None = 1, **fields: Any) -> Self:
+    def chain(self, name: str = "step", start: float = 0, end: float | None = 1, **fields: object) -> Self:
         return self.span(SpanKind.CHAIN, start, end, **({"name": name} | fields))
 
-    def mcp_server(self, name: str | None, start: float = 0, end: float | None = 1, **fields: Any) -> Self:
+    def mcp_server(self, name: str | None, start: float = 0, end: float | None = 1, **fields: object) -> Self:
         return self.tool(name, start, end, **({"otel_kind": SERVER, "mcp_method": "tools/call"} | fields))
 
-    def mcp_client(self, name: str | None, start: float = 0, end: float | None = 1, **fields: Any) -> Self:
+    def mcp_client(self, name: str | None, start: float = 0, end: float | None = 1, **fields: object) -> Self:
         return self.tool(name, start, end, **({"otel_kind": CLIENT, "mcp_method": "tools/call"} | fields))
 
-    def failed_tool(self, name: str, start: float = 0, end: float | None = 1, **fields: Any) -> Self:
+    def failed_tool(self, name: str, start: float = 0, end: float | None = 1, **fields: object) -> Self:
         return self.tool(name, start, end, status=SpanStatus.ERROR, **fields)
 
     def log(
