@@ -18,12 +18,16 @@ Settings = dict[str, Any]
 @dataclass(frozen=True)
 class ToolscoreProcess:
     """
-    A running service. `grpc` is the address of its OTLP receiver, `metrics` the URL of its own metrics.
+    A running service, and the addresses of its OTLP receiver and of its own metrics.
     """
 
     peer: Peer
     grpc: str
-    metrics: str
+    metrics_address: str
+
+    @property
+    def metrics(self) -> str:
+        return f"http://{self.metrics_address}/metrics"
 
 
 @contextmanager
@@ -38,7 +42,7 @@ def toolscore(directory: Path, downstream: str, tool_scoring: Settings) -> Itera
     file.write_text(yaml.safe_dump(_configuration(grpc, health, metrics_port, downstream, tool_scoring)))
     command = [sys.executable, "-m", "service", "serve", "--config", str(file)]
     with running(command, directory / "toolscore.log", ready=f"http://{health}/readyz") as peer:
-        yield ToolscoreProcess(peer, grpc, f"http://127.0.0.1:{metrics_port}/metrics")
+        yield ToolscoreProcess(peer, grpc, f"127.0.0.1:{metrics_port}")
 
 
 def _configuration(grpc: str, health: str, metrics_port: int, downstream: str, tool_scoring: Settings) -> Settings:
