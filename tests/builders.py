@@ -89,8 +89,10 @@ class TraceBuilder:
             self._ids[label] = span.span_id
         return self
 
-    def tool(self, name: str | None, start: float = 0, end: float | None = 1, **fields: object) -> Self:
-        return self.span(SpanKind.TOOL, start, end, **({"name": f"execute_tool {name}", "tool_name": name} | fields))
+    def tool(self, tool_name: str | None, /, start: float = 0, end: float | None = 1, **fields: object) -> Self:
+        return self.span(
+            SpanKind.TOOL, start, end, **({"name": f"execute_tool {tool_name}", "tool_name": tool_name} | fields)
+        )
 
     def llm(self, *calls: EmbeddedCall | str, start: float = 0, end: float | None = 1, **fields: object) -> Self:
         """
@@ -106,20 +108,20 @@ class TraceBuilder:
             **({"name": "chat", "completion": CompletionState.READ, "embedded_calls": embedded} | fields),
         )
 
-    def agent(self, name: str = "planner", start: float = 0, end: float | None = 100, **fields: object) -> Self:
+    def agent(self, name: str = "planner", /, start: float = 0, end: float | None = 100, **fields: object) -> Self:
         return self.span(SpanKind.AGENT, start, end, **({"name": f"invoke_agent {name}", "agent_name": name} | fields))
 
-    def chain(self, name: str = "step", start: float = 0, end: float | None = 1, **fields: object) -> Self:
+    def chain(self, name: str = "step", /, start: float = 0, end: float | None = 1, **fields: object) -> Self:
         return self.span(SpanKind.CHAIN, start, end, **({"name": name} | fields))
 
-    def mcp_server(self, name: str | None, start: float = 0, end: float | None = 1, **fields: object) -> Self:
+    def mcp_server(self, name: str | None, /, start: float = 0, end: float | None = 1, **fields: object) -> Self:
         return self.tool(name, start, end, **({"otel_kind": SERVER, "mcp_method": "tools/call"} | fields))
 
-    def mcp_client(self, name: str | None, start: float = 0, end: float | None = 1, **fields: object) -> Self:
+    def mcp_client(self, name: str | None, /, start: float = 0, end: float | None = 1, **fields: object) -> Self:
         return self.tool(name, start, end, **({"otel_kind": CLIENT, "mcp_method": "tools/call"} | fields))
 
-    def failed_tool(self, name: str, start: float = 0, end: float | None = 1, **fields: object) -> Self:
-        return self.tool(name, start, end, status=SpanStatus.ERROR, **fields)
+    def failed_tool(self, name: str, /, start: float = 0, end: float | None = 1, **fields: object) -> Self:
+        return self.tool(name, start, end, **({"status": SpanStatus.ERROR} | fields))
 
     def log(
         self,
