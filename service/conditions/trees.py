@@ -92,18 +92,9 @@ class Not(TreeCondition):
         return (self.condition,)
 
 
-Condition = Annotated[
-    ToolsCalled
-    | ToolsCalledInOrder
-    | ToolsNotCalled
-    | ToolCallCount
-    | ToolsCalledInPartialOrder
-    | AllOf
-    | AnyOf
-    | Majority
-    | Not,
-    Field(discriminator="condition_type"),
-]
+Leaf = ToolsCalled | ToolsCalledInOrder | ToolsNotCalled | ToolCallCount | ToolsCalledInPartialOrder
+Tree = AllOf | AnyOf | Majority | Not
+Condition = Annotated[Leaf | Tree, Field(discriminator="condition_type")]
 
 for _tree in (ListTree, AllOf, AnyOf, Majority, Not):
     _tree.model_rebuild()
