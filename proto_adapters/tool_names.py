@@ -24,8 +24,12 @@ def comparison_key(name: str) -> str:
 
     `findTrain`, `find_train`, `Find train` and `find-train` agree. A name made only of separators is its own key.
     """
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return _SEPARATORS.sub("", folded) or folded
+    folded = _compatible(_compatible(name).casefold())
+    return _compatible(_SEPARATORS.sub("", folded)) or folded
+
+
+def _compatible(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
 
 
 def tails(name: str) -> Iterator[tuple[str, str]]:
