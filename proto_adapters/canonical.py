@@ -17,6 +17,9 @@ Attributes = Mapping[str, AttributeValue]
 
 NO_ATTRIBUTES: Attributes = {}
 
+REMOTE_PARENT = 0x300
+"""OTLP span flags, bits 8 and 9: whether the parent is remote is known, and it is."""
+
 
 class SpanKind(StrEnum):
     """
@@ -270,7 +273,7 @@ class CanonicalSpan(Struct, frozen=True, kw_only=True, eq=False):
     @property
     def has_remote_parent(self) -> bool:
         """The sender said that the parent lives in another process (`flags`, bits 8 and 9)."""
-        return (self.flags & 0x300) == 0x300
+        return (self.flags & REMOTE_PARENT) == REMOTE_PARENT
 
 
 class LogCompletion(Struct, frozen=True):

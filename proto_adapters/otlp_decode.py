@@ -53,7 +53,7 @@ def view_span(span: bytes, origin: Origin, head: SpanHead | None = None) -> Span
         span_id=head.span_id,
         parent_span_id=head.parent_span_id,
         name=message.name.decode("utf-8", "replace"),
-        otel_kind=head.kind,
+        otel_kind=head.otel_kind,
         start_ns=head.start_ns,
         end_ns=head.end_ns,
         attributes=LazyAttributes(message.attributes),
@@ -63,6 +63,7 @@ def view_span(span: bytes, origin: Origin, head: SpanHead | None = None) -> Span
         status_message=status_message,
         flags=head.flags,
         dropped_attributes_count=head.dropped_attributes_count,
+        dropped_events_count=head.dropped_events_count,
         origin=origin,
     )
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from proto_adapters.anyvalue import LazyAttributes
-from proto_adapters.canonical import NO_ATTRIBUTES, Attributes, Origin
+from proto_adapters.canonical import NO_ATTRIBUTES, REMOTE_PARENT, Attributes, Origin
 from proto_adapters.lean_schema import (
     DecodeError,
     ResourceGroup,
@@ -68,12 +68,20 @@ class SpanHead(Struct, frozen=True, gc=False):
     trace_id: bytes
     span_id: bytes
     parent_span_id: bytes | None
-    kind: int
+    otel_kind: int
     start_ns: int
     end_ns: int | None
     dropped_attributes_count: int
     dropped_events_count: int
     flags: int
+
+    @property
+    def has_ended(self) -> bool:
+        return self.end_ns is not None
+
+    @property
+    def has_remote_parent(self) -> bool:
+        return (self.flags & REMOTE_PARENT) == REMOTE_PARENT
 
 
 class IdProblem(StrEnum):

@@ -102,3 +102,19 @@ class Evaluation(Struct, frozen=True, kw_only=True):
     """For people: names missing or out of order. Never arguments, results or message text."""
     from_embedded_calls: bool = False
     """The verdict rests on the order of completions, not on execution spans (design §6.2)."""
+
+
+class Delivered(Struct):
+    """
+    What was last delivered for one evaluation of an occurrence.
+    """
+
+    digest: bytes
+    """Of the `evaluation` part of the result."""
+    evaluation: Evaluation
+    revision: int
+    entered_histogram: bool
+
+
+DeliveryHistory = dict[tuple[str, str | None], Delivered]
+"""What was delivered for one occurrence, by (evaluation identifier, expectation)."""

@@ -103,21 +103,30 @@ def ancestors(span: CanonicalSpan, by_id: Mapping[bytes, CanonicalSpan]) -> Iter
         parent_id = parent.parent_span_id
 
 
-def reachable_from(roots: Iterable[CanonicalSpan], spans: Iterable[CanonicalSpan]) -> list[CanonicalSpan]:
+def reachable_from(roots: Iterable[CanonicalSpan], spans: Sequence[CanonicalSpan]) -> list[CanonicalSpan]:
     """
     The spans of the subtrees below *roots*, the roots included. O(n), safe for cycles.
     """
-    children: defaultdict[bytes | None, list[CanonicalSpan]] = defaultdict(list)
+    owner_of = owners(roots, spans)
+    return [span for span in spans if span.span_id in owner_of]
+
+
+def owners(roots: Iterable[CanonicalSpan], spans: Iterable[CanonicalSpan]) -> dict[bytes, bytes]:
+    """
+    Span id -> span id of the root whose subtree holds the span. The subtrees of outermost roots do not overlap.
+    """
+    children: defaultdict[bytes | None, list[bytes]] = defaultdict(list)
     for span in spans:
-        children[span.parent_span_id].append(span)
-    found = {root.span_id: root for root in roots}
-    open_ids = list(found)
+        children[span.parent_span_id].append(span.span_id)
+    owner_of = {root.span_id: root.span_id for root in roots}
+    open_ids = list(owner_of)
     while open_ids:
-        for child in children.get(open_ids.pop(), ()):
-            if child.span_id not in found:
-                found[child.span_id] = child
-                open_ids.append(child.span_id)
-    return list(found.values())
+        parent_id = open_ids.pop()
+        for child_id in children.get(parent_id, ()):
+            if child_id not in owner_of:
+                owner_of[child_id] = owner_of[parent_id]
+                open_ids.append(child_id)
+    return owner_of
 
 
 def span_to_annotate(spans: Sequence[CanonicalSpan], condition: RootCondition) -> CanonicalSpan | None:

@@ -12,13 +12,24 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
-from proto_adapters.canonical import Origin
+from proto_adapters.canonical import NO_ATTRIBUTES, Attributes, CanonicalSpan, Origin
 from service.buffer.completion import CompletionSettings, Due, due_when_open, exceeded_limit
 from service.buffer.trace_evidence import TraceEvidence
+from service.evaluation import DeliveryHistory
 from service.evidence import CoverageReason, Trigger
 
 HELD_SPAN_BYTES = 150
 """What a held span costs beyond its own bytes (`reference/performance.md` §4)."""
+
+
+class ReadSpan(NamedTuple):
+    """
+    A span that was read and has not left. `canonical` is `None` if not even its ids can be read.
+    """
+
+    origin: Origin
+    raw: bytes
+    canonical: CanonicalSpan | None
 
 
 @dataclass(slots=True, eq=False)
@@ -32,13 +43,21 @@ class BufferedTrace:
     trace_id: bytes
     first_ns: int
     last_ns: int
-    opened_at_event: int = 0
+    opened_ns: int = 0
+    """When its first span came; unlike `first_ns` it does not start anew when the trace opens again."""
     held: dict[Origin, list[bytes]] = field(default_factory=dict)
     held_bytes: int = 0
     held_count: int = 0
     span_count: int = 0
     byte_count: int = 0
     evidence: TraceEvidence = field(default_factory=TraceEvidence)
+    waiting: list[ReadSpan] = field(default_factory=list)
+    """Read, but below no attribute root so far: they leave with a root that comes, or when the timers end."""
+    waiting_bytes: int = 0
+    histories: dict[bytes, DeliveryHistory] = field(default_factory=dict)
+    """What was delivered, by the span id of the attribute root; `b""` for the whole trace."""
+    stamp: Attributes = NO_ATTRIBUTES
+    """Attributes of the last verdict."""
     has_root: bool = False
     """An ended span that may be the root arrived since the trace was opened or last re-opened."""
     facts: set[CoverageReason] = field(default_factory=set)
@@ -56,8 +75,14 @@ class BufferedTrace:
 
     @property
     def size(self) -> int:
-        """Bytes of memory: held spans and evidence."""
-        return self.held_bytes + HELD_SPAN_BYTES * self.held_count + self.evidence.size
+        """Bytes of memory: spans held or waiting, and evidence."""
+        return self.held_bytes + HELD_SPAN_BYTES * self.held_count + self.waiting_bytes + self.evidence.size
+
+    def passes_late_spans(self, *, rescore: bool) -> bool:
+        """
+        A span that comes now leaves at once: the trace is closed by its root, and late spans are not scored again.
+        """
+        return not rescore and self.closed_by is Trigger.ROOT_SPAN
 
     def hold(self, origin: Origin, span: bytes) -> None:
         spans = self.held.get(origin)
@@ -67,6 +92,23 @@ class BufferedTrace:
             spans.append(span)
         self.held_bytes += len(span)
         self.held_count += 1
+
+    def history_of(self, root_id: bytes) -> DeliveryHistory:
+        return self.histories.setdefault(root_id, {})
+
+    def take_waiting(self) -> list[ReadSpan]:
+        """
+        The waiting spans; from now on none waits.
+        """
+        waiting, self.waiting, self.waiting_bytes = self.waiting, [], 0
+        return waiting
+
+    def wait(self, spans: list[ReadSpan]) -> None:
+        """
+        Keep *spans* until a root above them comes, or the timers end.
+        """
+        self.waiting = spans
+        self.waiting_bytes = sum(len(span.raw) for span in spans)
 
     def take_held(self) -> dict[Origin, list[bytes]]:
         """
@@ -94,6 +136,7 @@ class TraceBuffer:
         self._closed: OrderedDict[bytes, BufferedTrace] = OrderedDict()
         self._deadlines: list[tuple[int, int, BufferedTrace]] = []
         self._sequence = count()
+        self._marks: dict[CoverageReason, int] = {}
         self.size = 0
         """Bytes of memory of all traces."""
 
@@ -115,21 +158,17 @@ class TraceBuffer:
         """
         Start a new trace.
         """
-        trace = BufferedTrace(trace_id, first_ns=now_ns, last_ns=now_ns)
+        trace = BufferedTrace(trace_id, first_ns=now_ns, last_ns=now_ns, opened_ns=now_ns)
         self._open[trace_id] = trace
         self._schedule(trace)
         return trace
 
     def add(self, trace: BufferedTrace, origin: Origin, span: bytes, *, is_root: bool, now_ns: int) -> None:
         """
-        Hold one span of *trace*. A provisionally closed trace opens again; any other closed one gets a late span.
+        Hold one span of *trace*. The caller ends its run of additions with `update_size`.
         """
-        if not trace.is_open and trace.closed_by is not None:
-            if trace.closed_by.is_provisional:
-                self._reopen(trace, now_ns)
-            elif trace.late_since_ns is None:
-                trace.late_since_ns = now_ns
-                self._schedule(trace)
+        if not trace.is_open:
+            self._add_to_closed(trace, now_ns)
         trace.last_ns = now_ns
         trace.span_count += 1
         trace.byte_count += len(span)
@@ -137,11 +176,28 @@ class TraceBuffer:
         if is_root and not trace.has_root:
             trace.has_root = True
             self._schedule(trace)
+
+    def _add_to_closed(self, trace: BufferedTrace, now_ns: int) -> None:
+        """
+        A provisionally closed trace opens again; to any other closed one the span is late.
+        """
+        if trace.closed_by is not None and trace.closed_by.is_provisional:
+            self._reopen(trace, now_ns)
+        else:
+            trace.facts.add(CoverageReason.LATE_SPAN)
+            self.touch_late(trace, now_ns)
+
+    def settle_arrivals(self, trace: BufferedTrace, now_ns: int) -> None:
+        """
+        Spans that came while *trace* was being closed came after the closing.
+        """
+        if trace.held_count and not trace.is_open:
+            self._add_to_closed(trace, now_ns)
         self.update_size(trace)
 
     def touch_late(self, trace: BufferedTrace, now_ns: int) -> None:
         """
-        Evidence other than a span came for a closed trace (a log record, an annotation): score it again.
+        Evidence came for a closed trace: score it again, once what else is under way had time to come.
         """
         if not trace.is_open and trace.late_since_ns is None:
             trace.late_since_ns = now_ns
@@ -157,6 +213,18 @@ class TraceBuffer:
         trace.closed_ns = trace.closed_by = None
         trace.has_root = False
         self._schedule(trace)
+
+    def mark_open(self, reason: CoverageReason, now_ns: int) -> None:
+        """
+        Something happened to all traces that are open now. O(1).
+        """
+        self._marks[reason] = now_ns
+
+    def marks_of(self, trace: BufferedTrace) -> set[CoverageReason]:
+        """
+        What happened to *trace* since its first span came.
+        """
+        return {reason for reason, at_ns in self._marks.items() if at_ns >= trace.opened_ns}
 
     def limit_of(self, trace: BufferedTrace) -> Trigger | None:
         return exceeded_limit(self._settings, span_count=trace.span_count, byte_count=trace.byte_count)
@@ -190,22 +258,20 @@ class TraceBuffer:
         self.size += size - trace.counted_size
         trace.counted_size = size
 
-    def take_due(self, now_ns: int, *, limit: int) -> Iterator[DueTrace]:
+    def next_due(self, now_ns: int) -> DueTrace | None:
         """
-        At most *limit* traces whose deadline is not after *now_ns*, oldest deadline first. The caller closes or removes each.
+        The trace with the oldest deadline that is not after *now_ns*. The caller closes, removes or reschedules it.
         """
-        taken = 0
-        while taken < limit and self._deadlines and self._deadlines[0][0] <= now_ns:
+        while self._deadlines and self._deadlines[0][0] <= now_ns:
             at_ns, _, trace = heappop(self._deadlines)
             if at_ns != trace.scheduled_ns or trace.is_closing:
                 continue
-            due = self.due(trace)
-            if due.at_ns > now_ns:
-                self._schedule(trace)
-                continue
             trace.scheduled_ns = -1
-            taken += 1
-            yield DueTrace(trace, due.trigger if trace.is_open or trace.late_since_ns is not None else None)
+            due = self.due(trace)
+            if due.at_ns <= now_ns:
+                return DueTrace(trace, due.trigger if trace.is_open or trace.late_since_ns is not None else None)
+            self._schedule(trace)
+        return None
 
     def due(self, trace: BufferedTrace) -> Due:
         """
@@ -221,8 +287,15 @@ class TraceBuffer:
 
     def reschedule(self, trace: BufferedTrace) -> None:
         """
-        Put a trace that was taken as due back, for instance because its output cannot leave yet.
+        Set the deadline of a trace that was taken as due and stays as it is.
         """
+        self._schedule(trace)
+
+    def keep_open(self, trace: BufferedTrace) -> None:
+        """
+        *trace* has no root that still has to be closed: its timers go on.
+        """
+        trace.has_root = False
         self._schedule(trace)
 
     def _schedule(self, trace: BufferedTrace) -> None:
@@ -236,7 +309,11 @@ class TraceBuffer:
         return next((trace for trace in self._open.values() if not trace.is_closing), None)
 
     def oldest_closed(self) -> BufferedTrace | None:
-        return next((trace for trace in self._closed.values() if not trace.is_closing), None)
+        """
+        The trace closed longest ago that holds no late spans.
+        """
+        quiet = (trace for trace in self._closed.values() if not trace.is_closing and trace.late_since_ns is None)
+        return next(quiet, None)
 
     def open_traces(self) -> Iterator[BufferedTrace]:
         """

@@ -11,7 +11,7 @@ from hashlib import sha256
 import msgspec
 from msgspec import Struct
 
-from service.evaluation import Evaluation, Reason
+from service.evaluation import Delivered, DeliveryHistory, Evaluation, Reason
 from service.evidence import Coverage, Partition, Trigger
 
 _encoder = msgspec.json.Encoder()
@@ -51,21 +51,6 @@ class Delivery(Struct, frozen=True, kw_only=True):
             self.is_early,
         )
         return sha256(_encoder.encode(identity)).hexdigest()[:32]
-
-
-class Delivered(Struct):
-    """
-    What was last delivered for one evaluation of an occurrence.
-    """
-
-    digest: bytes
-    evaluation: Evaluation
-    revision: int
-    entered_histogram: bool
-
-
-DeliveryHistory = dict[tuple[str, str | None], Delivered]
-"""By (evaluation identifier, expectation), for one occurrence."""
 
 
 def digest_of(evaluation: Evaluation, coverage: Coverage) -> bytes:

@@ -7,11 +7,12 @@ stops releasing: pressure travels back to the receivers. Pure but for the outlet
 """
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
+from proto_adapters.canonical import Origin
+from proto_adapters.otlp_encode import framed_size, header_size, join_traces
 from service.pipeline import ExportRequest, Outlet, SendOutcome, Signal
 
 MAX_ITEMS = 512
@@ -19,9 +20,6 @@ MAX_BYTES = 2 * 1024 * 1024
 FLUSH_AFTER_NS = 200_000_000
 REQUEST_LIMIT_BYTES = 4 * 1024 * 1024 - 64 * 1024
 """The next hop's gRPC default is 4 MiB, less what headers may add (design §11)."""
-ITEM_OVERHEAD_BYTES = 8
-
-Key = TypeVar("Key", bound=Hashable)
 
 
 class Settlement:
@@ -65,6 +63,9 @@ class OutboxSettings(Struct, frozen=True):
     request_limit_bytes: int = REQUEST_LIMIT_BYTES
 
 
+DEFAULT_SETTINGS = OutboxSettings()
+
+
 class _Tally:
     """
     Tells the settlements of one request once every outlet has decided it. The worst outcome counts.
@@ -95,25 +96,21 @@ class _Waiting(Struct):
     outlets: list[Outlet]
 
 
-class Outbox(Generic[Key]):
+class Outbox:
     """
-    Collects items of one signal by their origin, joins them into requests, offers these to every outlet.
-
-    *join* makes one serialised request of `(key, items)` groups.
+    Collects spans or log records by their origin, joins them into requests, offers these to every outlet.
     """
 
     def __init__(
         self,
         signal: Signal,
         outlets: Sequence[Outlet],
-        join: Callable[[Iterable[tuple[Key, Sequence[bytes]]]], bytes],
-        settings: OutboxSettings = OutboxSettings(),  # noqa: B008 # a frozen value
+        settings: OutboxSettings = DEFAULT_SETTINGS,
     ) -> None:
         self._signal = signal
         self._outlets = list(outlets)
-        self._join = join
         self._settings = settings
-        self._groups: dict[Key, list[bytes]] = {}
+        self._groups: dict[Origin, list[bytes]] = {}
         self._settlements: set[Settlement] = set()
         self._item_count = 0
         self._byte_count = 0
@@ -135,31 +132,29 @@ class Outbox(Generic[Key]):
         """False while an outlet is full."""
         return not self._waiting
 
-    def add(self, key: Key, items: Sequence[bytes], now_ns: int, settlement: Settlement | None = None) -> None:
+    def add(self, origin: Origin, items: Sequence[bytes], now_ns: int, settlement: Settlement | None = None) -> None:
         """
         Put *items* on their way.
         """
         for item in items:
-            if self._byte_count + len(item) > self._settings.request_limit_bytes:
+            if self._byte_count + self._cost(origin, item) > self._settings.request_limit_bytes:
                 self.flush()
-            self._put(key, item, now_ns)
+            self._put(origin, item, now_ns)
             if settlement is not None and settlement not in self._settlements:
                 self._settlements.add(settlement)
                 settlement.add_request()
         if self._item_count >= self._settings.max_items or self._byte_count >= self._settings.max_bytes:
             self.flush()
 
-    def _put(self, key: Key, item: bytes, now_ns: int) -> None:
+    def _cost(self, origin: Origin, item: bytes) -> int:
+        return framed_size(item) + (0 if origin in self._groups else header_size(origin))
+
+    def _put(self, origin: Origin, item: bytes, now_ns: int) -> None:
         if not self._item_count:
             self._oldest_ns = now_ns
-        group = self._groups.get(key)
-        if group is None:
-            self._groups[key] = [item]
-            self._byte_count += getattr(key, "header_size", 0)
-        else:
-            group.append(item)
+        self._byte_count += self._cost(origin, item)
+        self._groups.setdefault(origin, []).append(item)
         self._item_count += 1
-        self._byte_count += len(item) + ITEM_OVERHEAD_BYTES
 
     def pass_on(self, request: bytes, item_count: int) -> None:
         """
@@ -185,7 +180,7 @@ class Outbox(Generic[Key]):
         item_count, self._item_count, self._byte_count = self._item_count, 0, 0
         settlements, self._settlements = self._settlements, set()
         request = ExportRequest(
-            self._signal, self._join(groups.items()), item_count, _Tally(self._outlets, settlements)
+            self._signal, join_traces(groups.items()), item_count, _Tally(self._outlets, settlements)
         )
         self._offer(request)
 

@@ -4,55 +4,62 @@ Results as OpenTelemetry signals: span attributes, `gen_ai.evaluation.result` ev
 Pure. Names and forms are those of design §9; nothing here ever holds arguments, results or message text.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from proto_adapters.canonical import AttributeValue
-from service.evaluation import Evaluation, ExpectedSource, Status
-from service.evidence import Coverage, Partition, Trigger
-from service.processor.delivery import Delivery
+from proto_adapters.canonical import Attributes, AttributeValue
+from service.evaluation import Evaluation, Status
+from service.evidence import Coverage, Trigger
+from service.processor.delivery import Delivery, is_deliverable
+from service.scoring.assessment import Assessment
 
 PREFIX = "toolscore."
 EVENT_NAME = "gen_ai.evaluation.result"
 
 
-def occurrence_attributes(
-    *,
-    trigger: Trigger,
-    coverage: Coverage,
-    shapes: Iterable[str],
-    partition: Partition,
-    revision: int,
-    expectation: str | None,
-    expected_source: ExpectedSource | None,
-) -> dict[str, AttributeValue]:
+def assessment_attributes(assessment: Assessment, trigger: Trigger, revision: int) -> dict[str, AttributeValue]:
     """
-    What is said once of an occurrence. Absent facts are left out.
+    What the root of an occurrence carries. Absent facts are left out.
+
+    Where nothing resolves to an expectation these are the trigger and the coverage only (design §7).
     """
-    attributes: dict[str, AttributeValue] = {
-        "toolscore.trigger": str(trigger),
-        "toolscore.coverage": coverage.label,
-        "toolscore.partition": str(partition),
-        "toolscore.revision": revision,
-    }
-    if coverage.reasons:
-        attributes["toolscore.coverage_reasons"] = [str(reason) for reason in coverage.reasons]
-    if shape := "+".join(shapes):
-        attributes["toolscore.shape"] = shape
-    if expectation is not None:
-        attributes["toolscore.expectation"] = expectation
-    if expected_source is not None:
-        attributes["toolscore.expected_source"] = str(expected_source)
+    attributes = _closing_attributes(trigger, assessment.evidence.coverage)
+    evaluations = [evaluation for evaluation in assessment.evaluations if is_deliverable(evaluation)]
+    if not evaluations:
+        return attributes
+    attributes["toolscore.partition"] = str(assessment.partition)
+    attributes["toolscore.revision"] = revision
+    attributes["toolscore.shape"] = "+".join(assessment.evidence.shapes)
+    attributes.update(_expectation_attributes(evaluations))
+    for evaluation in evaluations:
+        attributes.update(evaluation_attributes(evaluation))
     return attributes
 
 
-def unexpected_attributes(trigger: Trigger, coverage: Coverage) -> dict[str, AttributeValue]:
-    """
-    What is said of an occurrence for which nothing resolves to an expectation (design §7).
-    """
+def _closing_attributes(trigger: Trigger, coverage: Coverage) -> dict[str, AttributeValue]:
     attributes: dict[str, AttributeValue] = {"toolscore.trigger": str(trigger), "toolscore.coverage": coverage.label}
     if coverage.reasons:
         attributes["toolscore.coverage_reasons"] = [str(reason) for reason in coverage.reasons]
     return attributes
+
+
+def _expectation_attributes(evaluations: Iterable[Evaluation]) -> Iterator[tuple[str, AttributeValue]]:
+    """
+    Of the first evaluation that has an expectation; what is expected resolves once for an occurrence.
+    """
+    for evaluation in evaluations:
+        if evaluation.expectation is not None and evaluation.expected_source is not None:
+            yield "toolscore.expectation", evaluation.expectation
+            yield "toolscore.expected_source", str(evaluation.expected_source)
+            return
+
+
+def late_attributes(attributes: Attributes) -> Attributes:
+    """
+    What a late span carries: why it left, and the revision it belongs to (design §9).
+    """
+    revision = attributes.get("toolscore.revision")
+    late: dict[str, AttributeValue] = {"toolscore.trigger": str(Trigger.LATE_SPAN)}
+    return late if revision is None else late | {"toolscore.revision": revision}
 
 
 def evaluation_attributes(evaluation: Evaluation) -> dict[str, AttributeValue]:

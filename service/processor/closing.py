@@ -1,0 +1,293 @@
+"""
+Closing a trace: read what is held, score it, send the results, release the spans.
+
+Runs on the event loop that owns the buffer. While a large trace is being read the loop gets turns; the trace is marked
+`is_closing` and what arrives for it meanwhile came after the closing.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from proto_adapters.canonical import NO_ATTRIBUTES, Attributes, CanonicalSpan
+from proto_adapters.split import read_head
+from service.buffer.decision_cache import Decision, DecisionCache
+from service.buffer.trace_buffer import BufferedTrace, ReadSpan, TraceBuffer
+from service.clock import Clock
+from service.evaluation import DeliveryHistory
+from service.evidence import CoverageReason, Trigger
+from service.processor.delivery import is_deliverable, latest_revision, plan_deliveries
+from service.processor.outbox import Outbox
+from service.processor.outputs import Outputs, Scored
+from service.processor.reading import Reader
+from service.processor.release import Annotator
+from service.processor.settings import ProcessorSettings
+from service.processor.signals import assessment_attributes, late_attributes
+from service.root_condition import RootCondition, find_roots, owners
+from service.scoring.assessment import Assessment, Assessor
+from service.scoring.evidence import ClosingFacts
+from service.telemetry.recorder import LateAction, Recorder, UnscoredReason
+
+WHOLE_TRACE = b""
+"""The occurrence that is not named by an attribute root."""
+
+LIMIT_REASONS = {
+    Trigger.SPAN_LIMIT: CoverageReason.SPAN_LIMIT,
+    Trigger.SIZE_LIMIT: CoverageReason.SIZE_LIMIT,
+    Trigger.EVICTION: CoverageReason.EVICTED,
+}
+UNSCORED_REASONS = {
+    Trigger.SPAN_LIMIT: UnscoredReason.SPAN_LIMIT,
+    Trigger.SIZE_LIMIT: UnscoredReason.SIZE_LIMIT,
+    Trigger.EVICTION: UnscoredReason.EVICTION,
+    Trigger.SHUTDOWN: UnscoredReason.SHUTDOWN,
+}
+"""Closings by these are final: later spans of the trace pass unscored (design §6.4)."""
+
+
+class Closer:
+    """
+    Scores and releases traces. Nothing else changes a trace while it closes.
+    """
+
+    def __init__(
+        self,
+        settings: ProcessorSettings,
+        *,
+        buffer: TraceBuffer,
+        decisions: DecisionCache,
+        assessor: Assessor,
+        spans: Outbox,
+        outputs: Outputs,
+        recorder: Recorder,
+        clock: Clock,
+    ) -> None:
+        self._settings = settings
+        self._buffer = buffer
+        self._decisions = decisions
+        self._assessor = assessor
+        self._spans = spans
+        self._outputs = outputs
+        self._recorder = recorder
+        self._clock = clock
+        self._reader = Reader(settings.decoding, recorder)
+        self._annotator = Annotator(
+            settings.annotate, drop_untrusted=settings.drop_untrusted, kept=settings.kept_attributes
+        )
+
+    async def close(self, trace: BufferedTrace, trigger: Trigger) -> None:
+        """
+        Close *trace*: whatever is held is read, scored and released.
+        """
+        if trace.is_closing:
+            return
+        if trigger is Trigger.ROOT_SPAN and not still_has_root(trace, self._settings.root_condition):
+            self._buffer.keep_open(trace)
+            return
+        trace.is_closing = True
+        started_ns = self._clock.monotonic_ns()
+        try:
+            fresh = await self._reader.read(trace)
+            self._score(trace, trigger, fresh)
+        finally:
+            trace.is_closing = False
+        self._settle(trace, trigger)
+        self._recorder.scoring_took(self._clock.monotonic_ns() - started_ns)
+
+    def release_early(self, trace: BufferedTrace) -> None:
+        """
+        Let the span bytes of an open trace leave now, and keep its evidence (design §5, pressure; pass_through).
+        """
+        fresh = self._reader.read_now(trace)
+        for group, spans in self._annotator.bare(trace.take_waiting() + fresh).items():
+            self._spans.add(group, spans, self._clock.monotonic_ns())
+        self._buffer.update_size(trace)
+
+    def forget(self, trace: BufferedTrace) -> None:
+        """
+        Drop the evidence of a closed trace; its verdict is remembered.
+        """
+        if trace.closed_by is not None:
+            self._decisions.put(trace.trace_id, Decision(trace.closed_by, trace.stamp))
+        self._buffer.remove(trace)
+
+    def evict_unscored(self, trace: BufferedTrace) -> None:
+        """
+        Let the spans of *trace* go without a score (`eviction.policy: forward_unscored`).
+        """
+        trace.closed_by = Trigger.EVICTION
+        self._release_unscored(trace.take_waiting() + self._reader.read_now(trace), UnscoredReason.EVICTION)
+        self.forget(trace)
+
+    def _score(self, trace: BufferedTrace, trigger: Trigger, fresh: list[ReadSpan]) -> None:
+        condition = self._settings.root_condition
+        if not condition.attributes:
+            self._close_whole(trace, trigger, fresh)
+            return
+        roots = find_roots(list(trace.evidence.spans.values()), condition)
+        if roots or trace.histories:
+            self._close_subtrees(trace, trigger, trace.take_waiting() + fresh, roots)
+        elif trigger is not Trigger.ROOT_SPAN:
+            self._close_whole(trace, trigger, trace.take_waiting() + fresh)
+
+    def _close_whole(self, trace: BufferedTrace, trigger: Trigger, leaving: list[ReadSpan]) -> None:
+        evidence = trace.evidence
+        facts = self._facts(trace, trigger, trigger is Trigger.ROOT_SPAN or trace.closed_by is Trigger.ROOT_SPAN)
+        spans = list(evidence.spans.values())
+        assessment = self._assessor.assess(trace.trace_id, spans, evidence.logs, facts)
+        self._deliver(trace, assessment, trigger, leaving, trace.history_of(WHOLE_TRACE))
+
+    def _close_subtrees(
+        self, trace: BufferedTrace, trigger: Trigger, leaving: list[ReadSpan], roots: Sequence[CanonicalSpan]
+    ) -> None:
+        """
+        With attribute roots every outermost match closes with its subtree; the rest waits for the timers.
+        """
+        owner_of = owners(roots, trace.evidence.spans.values())
+        by_owner: dict[bytes | None, list[ReadSpan]] = {}
+        for span in leaving:
+            owner = owner_of.get(span.canonical.span_id) if span.canonical else None
+            by_owner.setdefault(owner, []).append(span)
+        rest = by_owner.pop(None, [])
+        for root in roots:
+            if root.span_id in by_owner or root.span_id not in trace.histories:
+                self._close_subtree(trace, root, trigger, by_owner.get(root.span_id, []))
+        if trigger is Trigger.ROOT_SPAN:
+            trace.wait(rest)
+        else:
+            self._release_unscored(rest, UnscoredReason.OUTSIDE_OCCURRENCE)
+
+    def _close_subtree(
+        self, trace: BufferedTrace, root: CanonicalSpan, trigger: Trigger, leaving: list[ReadSpan]
+    ) -> None:
+        is_late = root.span_id in trace.histories
+        facts = self._facts(trace, trigger, is_late or trigger is Trigger.ROOT_SPAN)
+        if is_late:
+            trigger = Trigger.LATE_SPAN
+            facts = replace(facts, reasons=facts.reasons | {CoverageReason.LATE_SPAN})
+        evidence = trace.evidence
+        assessment = self._assessor.assess_subtree(root, list(evidence.spans.values()), evidence.logs, facts)
+        self._deliver(trace, assessment, trigger, leaving, trace.history_of(root.span_id))
+
+    def _facts(self, trace: BufferedTrace, trigger: Trigger, closed_by_root: bool) -> ClosingFacts:  # noqa: FBT001
+        if trigger in LIMIT_REASONS:
+            trace.facts.add(LIMIT_REASONS[trigger])
+        if trace.is_open:
+            trace.facts |= self._buffer.marks_of(trace)
+        reasons = set(trace.facts)
+        if trace.evidence.has_undecodable_spans:
+            reasons.add(CoverageReason.SPAN_UNDECODABLE)
+        if trace.evidence.has_conflicts:
+            reasons.add(CoverageReason.CONFLICTING_SPAN_IDENTITY)
+        return ClosingFacts(
+            closed_by_root=closed_by_root,
+            reasons=frozenset(reasons),
+            process_start_ns=self._settings.process_start_ns,
+        )
+
+    def _deliver(
+        self,
+        trace: BufferedTrace,
+        assessment: Assessment,
+        trigger: Trigger,
+        leaving: list[ReadSpan],
+        history: DeliveryHistory,
+    ) -> None:
+        coverage = assessment.evidence.coverage
+        if not assessment.is_eligible:
+            self._recorder.ineligible()
+            self._release_unscored(leaving, UnscoredReason.INELIGIBLE)
+            return
+        deliveries = plan_deliveries(
+            assessment.evaluations,
+            coverage,
+            history,
+            partition=assessment.partition,
+            occurrence=assessment.occurrence,
+            trigger=trigger,
+        )
+        if not any(map(is_deliverable, assessment.evaluations)) and trigger is not Trigger.LATE_SPAN:
+            self._recorder.without_expectation()
+        revision = latest_revision(history)
+        attributes = assessment_attributes(assessment, trigger, revision)
+        trace.stamp = attributes
+        root_left = self._release(leaving, assessment, attributes, trigger)
+        self._count_closing(trace, assessment, trigger)
+        scored = Scored(assessment, deliveries, trigger, revision, attributes)
+        self._outputs.send(scored, root_left=root_left)
+
+    def _release(
+        self, leaving: Iterable[ReadSpan], assessment: Assessment, attributes: Attributes, trigger: Trigger
+    ) -> bool:
+        """
+        Let *leaving* go; whether the root was among them and carries *attributes*.
+        """
+        is_late = trigger is Trigger.LATE_SPAN
+        others = late_attributes(attributes) if is_late else self._annotator.others(attributes)
+        root_id = assessment.root.span_id if assessment.root else None
+        released = self._annotator.annotate(leaving, root_id, attributes, others)
+        now_ns = self._clock.monotonic_ns()
+        for origin, spans in released.groups.items():
+            self._spans.add(origin, spans, now_ns)
+        if released.forged_removed:
+            self._recorder.forged_removed(released.forged_removed)
+        return released.has_root
+
+    def _release_unscored(self, leaving: Sequence[ReadSpan], reason: UnscoredReason) -> None:
+        if not leaving:
+            return
+        now_ns = self._clock.monotonic_ns()
+        for origin, spans in self._annotator.bare(leaving).items():
+            self._spans.add(origin, spans, now_ns)
+        self._recorder.unscored(reason, len(leaving))
+
+    def _count_closing(self, trace: BufferedTrace, assessment: Assessment, trigger: Trigger) -> None:
+        now_ns = self._clock.monotonic_ns()
+        self._recorder.triggered(
+            trigger,
+            assessment.evidence.coverage,
+            partition=assessment.partition,
+            spans=len(assessment.trace.spans),
+            age_ns=now_ns - trace.opened_ns,
+        )
+        self._recorder.decided(trigger, now_ns - trace.last_ns)
+
+    def _settle(self, trace: BufferedTrace, trigger: Trigger) -> None:
+        """
+        What becomes of *trace* after a closing.
+        """
+        now_ns = self._clock.monotonic_ns()
+        if trigger in UNSCORED_REASONS:
+            trace.closed_by = trigger
+            late = [ReadSpan(origin, raw, None) for origin, spans in trace.take_held().items() for raw in spans]
+            self._release_unscored(late, UNSCORED_REASONS[trigger])
+            self.forget(trace)
+            return
+        if self._settings.root_condition.attributes and trigger is Trigger.ROOT_SPAN:
+            self._buffer.keep_open(trace)
+        else:
+            self._buffer.close(trace, trigger, now_ns)
+        self._buffer.settle_arrivals(trace, now_ns)
+
+
+def still_has_root(trace: BufferedTrace, condition: RootCondition) -> bool:
+    """
+    The condition is checked again when the delay ends: a span whose parent is held is no root (design §5).
+    """
+    if not condition.accept_remote_parent:
+        return True
+    heads = [head for spans in trace.held.values() for head in map(read_head, spans) if head is not None]
+    held = {head.span_id for head in heads} | trace.evidence.spans.keys()
+    return any(
+        head.has_ended
+        and head.parent_span_id not in held
+        and condition.allows(head.parent_span_id, otel_kind=head.otel_kind, has_remote_parent=head.has_remote_parent)
+        for head in [*heads, *trace.evidence.spans.values()]
+    )
+
+
+def stamp_of(decision: Decision, action: LateAction) -> Attributes:
+    """
+    What a late span carries that found only a remembered decision.
+    """
+    return late_attributes(decision.attributes) if action is LateAction.STAMP else NO_ATTRIBUTES

@@ -1,0 +1,176 @@
+"""
+Intake: the spans of a request into the trace buffer, the log records of a request beside their traces.
+
+Everything here runs between two turns of the event loop: nothing awaits, so a request is taken whole or not at all.
+"""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from proto_adapters.canonical import Origin
+from proto_adapters.decoding import decode_log
+from proto_adapters.otlp_decode import digest, view_span
+from proto_adapters.otlp_encode import encode_attributes
+from proto_adapters.split import SpanIds, SplitRequest, read_head, read_ids
+from service.buffer.decision_cache import Decision, DecisionCache
+from service.buffer.trace_buffer import BufferedTrace, TraceBuffer
+from service.buffer.waiting_logs import WaitingLogs
+from service.evidence import CoverageReason, Trigger
+from service.pipeline import Accepted, Signal
+from service.processor.closing import UNSCORED_REASONS, stamp_of
+from service.processor.outbox import Outbox
+from service.processor.settings import ProcessorSettings
+from service.telemetry.recorder import LateAction, Recorder, RejectionReason
+
+
+class Taken(Struct):
+    """
+    What became of the spans of one request.
+    """
+
+    touched: dict[bytes, BufferedTrace]
+    """Traces that hold new spans, by trace id."""
+    invalid: int = 0
+    too_large: int = 0
+
+    @property
+    def accepted(self) -> Accepted:
+        messages = []
+        if self.invalid:
+            messages.append(f"{self.invalid} spans with an invalid trace_id or span_id")
+        if self.too_large:
+            messages.append(f"{self.too_large} spans too large for an export request")
+        return Accepted(self.invalid + self.too_large, "; ".join(messages))
+
+
+class Intake:
+    """
+    Puts received items where they belong.
+    """
+
+    def __init__(
+        self,
+        settings: ProcessorSettings,
+        *,
+        buffer: TraceBuffer,
+        decisions: DecisionCache,
+        logs: WaitingLogs,
+        spans: Outbox,
+        recorder: Recorder,
+    ) -> None:
+        self._settings = settings
+        self._buffer = buffer
+        self._decisions = decisions
+        self._logs = logs
+        self._spans = spans
+        self._recorder = recorder
+
+    def take_spans(self, request: SplitRequest, now_ns: int) -> Taken:
+        """
+        Take every span with valid ids; tells which traces hold new spans.
+        """
+        taken = Taken({})
+        for origin, spans in request.groups:
+            for span in spans:
+                ids = read_ids(span)
+                if ids is None:
+                    taken.invalid += 1
+                elif len(span) > self._settings.max_span_bytes:
+                    taken.too_large += 1
+                    self._mark_cut(ids, now_ns)
+                else:
+                    self._take(taken, origin, span, ids, now_ns)
+        for trace in taken.touched.values():
+            self._buffer.update_size(trace)
+        self._count_rejected(taken)
+        return taken
+
+    def _take(self, taken: Taken, origin: Origin, span: bytes, ids: SpanIds, now_ns: int) -> None:
+        trace = taken.touched.get(ids.trace_id) or self._buffer.get(ids.trace_id)
+        if trace is None:
+            decision = self._decisions.get(ids.trace_id)
+            if decision is not None:
+                self._forward(origin, span, decision, now_ns)
+                return
+            trace = self._open(ids.trace_id, now_ns)
+        elif trace.passes_late_spans(rescore=self._settings.late_spans is LateAction.RESCORE):
+            self._forward(origin, span, Decision(Trigger.ROOT_SPAN, trace.stamp), now_ns, since_ns=trace.closed_ns)
+            return
+        is_root = not trace.has_root and self._may_be_root(trace, span, ids, origin)
+        self._buffer.add(trace, origin, span, is_root=is_root, now_ns=now_ns)
+        taken.touched[ids.trace_id] = trace
+
+    def _open(self, trace_id: bytes, now_ns: int) -> BufferedTrace:
+        trace = self._buffer.open(trace_id, now_ns)
+        if self._decisions.was_forgotten(trace_id):
+            trace.facts.add(CoverageReason.REOPENED)
+            self._recorder.reopened()
+        for completion, record_digest in self._logs.take(trace_id):
+            trace.evidence.observe_log(completion, record_digest)
+        return trace
+
+    def _may_be_root(self, trace: BufferedTrace, span: bytes, ids: SpanIds, origin: Origin) -> bool:
+        """
+        Whether *span* has ended and may be the root, as far as can be told at its arrival.
+        """
+        condition = self._settings.root_condition
+        if condition.attributes:
+            if trace.histories:
+                return True
+            view = view_span(span, origin)
+            return view is not None and view.end_ns is not None and condition.matches(view.attributes)
+        if ids.parent_span_id is not None and not condition.accept_remote_parent:
+            return False
+        head = read_head(span)
+        return (
+            head is not None
+            and head.end_ns is not None
+            and condition.allows(head.parent_span_id, otel_kind=head.kind, has_remote_parent=head.has_remote_parent)
+        )
+
+    def _mark_cut(self, ids: SpanIds, now_ns: int) -> None:
+        """
+        A span of the trace was refused for its size (`spans_refused`, design §5).
+        """
+        trace = self._buffer.get(ids.trace_id)
+        if trace is None and self._decisions.get(ids.trace_id) is None:
+            trace = self._open(ids.trace_id, now_ns)
+        if trace is not None:
+            trace.facts.add(CoverageReason.SPANS_REFUSED)
+
+    def _forward(
+        self, origin: Origin, span: bytes, decision: Decision, now_ns: int, *, since_ns: int | None = None
+    ) -> None:
+        """
+        Let a span pass that comes too late for its trace.
+        """
+        stamp = stamp_of(decision, self._settings.late_spans) if self._settings.hold else {}
+        self._spans.add(origin, [span + encode_attributes(stamp)], now_ns)
+        if decision.trigger in UNSCORED_REASONS:
+            self._recorder.unscored(UNSCORED_REASONS[decision.trigger], 1)
+        else:
+            action = LateAction.STAMP if stamp else LateAction.FORWARD
+            self._recorder.late_spans(action, 1, now_ns - since_ns if since_ns is not None else 0)
+
+    def _count_rejected(self, taken: Taken) -> None:
+        if taken.invalid:
+            self._recorder.rejected(Signal.TRACES, RejectionReason.INVALID_ID, taken.invalid)
+        if taken.too_large:
+            self._recorder.rejected(Signal.TRACES, RejectionReason.TOO_LARGE, taken.too_large)
+
+    def take_logs(self, groups: Iterable[tuple[Origin, list[bytes]]], now_ns: int) -> None:
+        """
+        Keep what log records tell of completions, beside their trace or until it comes.
+        """
+        for origin, records in groups:
+            for record in records:
+                completion = decode_log(record, origin, self._settings.decoding)
+                if completion is None:
+                    continue
+                trace = self._buffer.get(completion.trace_id)
+                if trace is None:
+                    self._logs.add(completion, digest(record), now_ns)
+                elif trace.evidence.observe_log(completion, digest(record)):
+                    self._buffer.touch_late(trace, now_ns)
+                    self._buffer.update_size(trace)

@@ -1,0 +1,146 @@
+"""
+The outputs of a scored occurrence: events and evaluation spans into their outboxes, counts, and observers.
+
+The shell around `signals`: it owns no state but the outboxes that it is handed.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from proto_adapters.canonical import Attributes, AttributeValue, CanonicalSpan, Origin
+from proto_adapters.otlp_encode import encode_log_record, encode_span, scope_header
+from proto_adapters.split import OriginTable
+from service.clock import Clock
+from service.evidence import Trigger
+from service.processor.delivery import Delivery
+from service.processor.outbox import Outbox
+from service.processor.settings import ProcessorSettings
+from service.processor.signals import EVENT_NAME, event_attributes
+from service.scoring.assessment import Assessment
+from service.telemetry.recorder import Recorder, Subject
+
+SCOPE_NAME = "toolscore"
+EVALUATION_SPAN_NAME = "toolscore evaluation"
+
+
+class Scored(NamedTuple):
+    """
+    One closing of an occurrence, for those who watch: console, live page, evidence file.
+    """
+
+    assessment: Assessment
+    deliveries: Sequence[Delivery]
+    trigger: Trigger
+    revision: int
+    attributes: Attributes
+
+
+class Observer(Protocol):
+    def scored(self, scored: Scored) -> None:
+        """
+        Called on the event loop for each closing that was assessed; must be quick and must not raise.
+        """
+        ...
+
+
+class Outputs:
+    """
+    Sends what scoring made of an occurrence.
+    """
+
+    def __init__(
+        self,
+        settings: ProcessorSettings,
+        *,
+        spans: Outbox,
+        events: Outbox | None,
+        origins: OriginTable,
+        recorder: Recorder,
+        clock: Clock,
+        version: str,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        self._settings = settings
+        self._spans = spans
+        self._events = events
+        self._origins = origins
+        self._recorder = recorder
+        self._clock = clock
+        self._scope_header = scope_header(SCOPE_NAME, version)
+        self._observers = list(observers)
+
+    def send(self, scored: Scored, *, root_left: bool) -> None:
+        """
+        Send events, counts and, if the root did not leave with attributes, an evaluation span.
+        """
+        subject = scored.assessment.subject
+        if subject is not None:
+            self._count(scored, subject)
+            self._send_events(scored, subject)
+            if self._settings.evaluation_span and scored.deliveries and not root_left:
+                self._send_span(scored, scored.assessment.root or subject)
+        for observer in self._observers:
+            observer.scored(scored)
+
+    def _count(self, scored: Scored, span: CanonicalSpan) -> None:
+        subject = self._subject(scored.assessment, span)
+        for delivery in scored.deliveries:
+            if delivery.replaces is None:
+                self._recorder.scored(delivery.evaluation, subject, enters_histogram=delivery.enters_histogram)
+                continue
+            self._recorder.revised(delivery.replaces, delivery.evaluation)
+            if delivery.enters_histogram:
+                self._recorder.entered_late(delivery.evaluation, subject)
+
+    def _subject(self, assessment: Assessment, span: CanonicalSpan) -> Subject:
+        root = assessment.root or span
+        return Subject(
+            partition=assessment.partition,
+            coverage=assessment.evidence.coverage,
+            service_name=span.origin.service_name,
+            agent_name=assessment.agent_name,
+            dimensions=tuple((key, str(_dimension(root, key))) for key in self._settings.dimensions),
+            trace_id=span.trace_id,
+            span_id=span.span_id,
+        )
+
+    def _send_events(self, scored: Scored, span: CanonicalSpan) -> None:
+        if self._events is None or not scored.deliveries:
+            return
+        now_ns = self._clock.now_ns()
+        records = [
+            encode_log_record(
+                EVENT_NAME,
+                trace_id=span.trace_id,
+                span_id=span.span_id,
+                time_ns=now_ns,
+                attributes=event_attributes(delivery, scored.attributes),
+            )
+            for delivery in scored.deliveries
+        ]
+        self._events.add(self._own_origin(span), records, self._clock.monotonic_ns())
+
+    def _send_span(self, scored: Scored, parent: CanonicalSpan) -> None:
+        now_ns = self._clock.now_ns()
+        identity = scored.deliveries[0].idempotency_id
+        span = encode_span(
+            trace_id=parent.trace_id,
+            span_id=bytes.fromhex(identity[:16]),
+            parent_span_id=parent.span_id,
+            name=EVALUATION_SPAN_NAME,
+            start_ns=now_ns,
+            end_ns=now_ns,
+            attributes=scored.attributes,
+        )
+        self._spans.add(self._own_origin(parent), [span], self._clock.monotonic_ns())
+
+    def _own_origin(self, span: CanonicalSpan) -> Origin:
+        """
+        The resource of *span* with our scope, so that results land beside the application's telemetry.
+        """
+        return self._origins.intern(span.origin.resource_header, self._scope_header)
+
+
+def _dimension(root: CanonicalSpan, key: str) -> AttributeValue:
+    value = root.selected.get(key)
+    return root.origin.resource_attributes.get(key, "") if value is None else value

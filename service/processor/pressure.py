@@ -1,0 +1,124 @@
+"""
+Pressure: what gives way when memory is short, and in which order (design §5).
+
+The evidence of closed traces goes first (it only serves revisions), then decision delays end, then span bytes leave
+early, then open traces are evicted with a score. Each step needs room in the outbox; without it requests are refused.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Protocol
+
+from service.buffer.trace_buffer import BufferedTrace, TraceBuffer
+from service.buffer.waiting_logs import WaitingLogs
+from service.evidence import Trigger
+from service.processor.closing import Closer
+from service.processor.outbox import Outbox
+from service.processor.settings import ProcessorSettings
+from service.telemetry.recorder import Recorder, UnscoredReason
+
+RELIEF_SHARE = 0.9
+"""Relief goes on to this share of the soft limit, so that it need not come with every request."""
+
+
+class MemoryLevel(Protocol):
+    """
+    What the memory limiter says of the whole process.
+    """
+
+    @property
+    def is_over_soft_limit(self) -> bool: ...
+
+    @property
+    def is_over_hard_limit(self) -> bool: ...
+
+
+class Pressure:
+    """
+    Keeps the memory of the buffer under its limits.
+    """
+
+    def __init__(
+        self,
+        settings: ProcessorSettings,
+        *,
+        buffer: TraceBuffer,
+        logs: WaitingLogs,
+        closer: Closer,
+        spans: Outbox,
+        memory: MemoryLevel,
+        recorder: Recorder,
+    ) -> None:
+        self._settings = settings
+        self._buffer = buffer
+        self._logs = logs
+        self._closer = closer
+        self._spans = spans
+        self._memory = memory
+        self._recorder = recorder
+
+    @property
+    def size(self) -> int:
+        """Bytes held: traces, logs that wait for one, and spans on their way to a full outlet."""
+        return self._buffer.size + self._logs.size + self._spans.size
+
+    def has_room_for(self, size: int) -> bool:
+        return self.size + size <= self._settings.max_buffer_bytes and not self._memory.is_over_hard_limit
+
+    async def relieve(self, incoming: int = 0) -> None:
+        """
+        Bring memory back under the soft limit, as far as what is released can leave.
+        """
+        if self._excess(1.0, incoming) <= 0 and not self._memory.is_over_soft_limit:
+            return
+        self._forget_closed(incoming)
+        if self._settings.hold:
+            await self._each(self._with_root(), self._end_delay, incoming)
+            await self._each(self._with_bytes(), self._release_early, incoming)
+        await self._each(self._buffer.open_traces(), self.evict, incoming)
+
+    def _excess(self, share: float, incoming: int) -> float:
+        return self.size + incoming - share * self._settings.soft_limit_bytes
+
+    def _is_needed(self, incoming: int) -> bool:
+        return self._excess(RELIEF_SHARE, incoming) > 0
+
+    def _forget_closed(self, incoming: int) -> None:
+        while self._is_needed(incoming):
+            oldest = self._buffer.oldest_closed()
+            if oldest is None:
+                return
+            self._closer.forget(oldest)
+
+    async def _each(
+        self, traces: Iterable[BufferedTrace], step: Callable[[BufferedTrace], Awaitable[None]], incoming: int
+    ) -> None:
+        for trace in traces:
+            if not self._is_needed(incoming) or not self._spans.has_room:
+                return
+            if trace.is_open and not trace.is_closing:
+                await step(trace)
+
+    def _with_root(self) -> Iterable[BufferedTrace]:
+        return (trace for trace in self._buffer.open_traces() if trace.has_root)
+
+    def _with_bytes(self) -> Iterable[BufferedTrace]:
+        return (trace for trace in self._buffer.open_traces() if trace.held_count)
+
+    async def _end_delay(self, trace: BufferedTrace) -> None:
+        await self._closer.close(trace, Trigger.ROOT_SPAN)
+
+    async def _release_early(self, trace: BufferedTrace) -> None:
+        if not trace.released_early:
+            trace.released_early = True
+            self._recorder.released_early()
+        self._closer.release_early(trace)
+
+    async def evict(self, trace: BufferedTrace) -> None:
+        """
+        Close *trace* for good to make room.
+        """
+        self._recorder.evicted()
+        if self._settings.score_on_eviction:
+            await self._closer.close(trace, Trigger.EVICTION)
+        else:
+            self._closer.evict_unscored(trace, UnscoredReason.EVICTION)

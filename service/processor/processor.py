@@ -1,0 +1,175 @@
+"""
+The processor: one owner of the trace buffer, on one event loop, without locks.
+
+Requests come in through `consume`; `tick` closes what is due. Under pressure it gives way in the order of design §5:
+evidence of closed traces, decision delays, span bytes, open traces; only when what it releases cannot leave does it
+refuse.
+"""
+
+import asyncio
+
+from proto_adapters.split import OriginTable, UndecodableRequest, count_items, split_logs, split_traces
+from service.buffer.trace_buffer import BufferedTrace, TraceBuffer
+from service.buffer.waiting_logs import WaitingLogs
+from service.clock import Clock
+from service.errors import MalformedRequest, Refused
+from service.evidence import CoverageReason, Trigger
+from service.pipeline import Accepted, Signal
+from service.processor.closing import Closer
+from service.processor.intake import Intake
+from service.processor.outbox import Outbox
+from service.processor.pressure import Pressure
+from service.processor.settings import ProcessorSettings
+from service.telemetry.recorder import Recorder, RefusalReason
+
+TURN_NS = 1_000_000
+"""How long closings may run before the loop gets a turn (`reference/performance.md` §3)."""
+
+
+class Processor:
+    """
+    Takes requests, scores traces, lets spans go. Implements `service.pipeline.Consumer`.
+    """
+
+    def __init__(
+        self,
+        settings: ProcessorSettings,
+        *,
+        buffer: TraceBuffer,
+        logs: WaitingLogs,
+        intake: Intake,
+        closer: Closer,
+        pressure: Pressure,
+        origins: OriginTable,
+        outboxes: dict[Signal, Outbox],
+        recorder: Recorder,
+        clock: Clock,
+    ) -> None:
+        self._settings = settings
+        self._buffer = buffer
+        self._logs = logs
+        self._intake = intake
+        self._closer = closer
+        self._pressure = pressure
+        self._origins = origins
+        self._outboxes = outboxes
+        self._recorder = recorder
+        self._clock = clock
+        self._is_stopping = False
+
+    def may_take(self, size: int) -> bool:
+        """
+        Whether a request of *size* bytes would be read at all now.
+        """
+        return not self._is_stopping and self._pressure.has_room_for(size)
+
+    async def consume(self, signal: Signal, request: bytes) -> Accepted:
+        """
+        Take one request. Raises `MalformedRequest` or `Refused`.
+        """
+        if self._is_stopping:
+            raise Refused(RefusalReason.SHUTTING_DOWN)
+        if signal is Signal.TRACES:
+            return await self._consume_traces(request)
+        return self._pass_on(signal, request)
+
+    async def _consume_traces(self, request: bytes) -> Accepted:
+        await self._make_room(len(request))
+        try:
+            split = split_traces(request, self._origins)
+        except UndecodableRequest as error:
+            raise MalformedRequest(str(error)) from error
+        if split.has_legacy_field:
+            self._recorder.legacy_request()
+        taken = self._intake.take_spans(split, self._clock.monotonic_ns())
+        for trace in taken.touched.values():
+            await self._after_arrival(trace)
+        await self._evict_surplus()
+        await self._pressure.relieve()
+        return taken.accepted
+
+    async def _make_room(self, size: int) -> None:
+        if self._pressure.has_room_for(size):
+            return
+        await self._pressure.relieve(size)
+        if not self._pressure.has_room_for(size):
+            self._buffer.mark_open(CoverageReason.SPANS_REFUSED, self._clock.monotonic_ns())
+            raise Refused(RefusalReason.BUFFER_FULL)
+
+    async def _after_arrival(self, trace: BufferedTrace) -> None:
+        """
+        Spans leave at once in pass_through and after an early release; a trace over a limit closes now.
+        """
+        if not self._settings.hold or trace.released_early:
+            self._closer.release_early(trace)
+        limit = self._buffer.limit_of(trace)
+        if limit is not None and trace.is_open:
+            await self._closer.close(trace, limit)
+
+    async def _evict_surplus(self) -> None:
+        while self._buffer.has_too_many:
+            oldest = self._buffer.oldest_open()
+            if oldest is None:
+                return
+            await self._pressure.evict(oldest)
+
+    def _pass_on(self, signal: Signal, request: bytes) -> Accepted:
+        """
+        Logs and metrics leave untouched; logs are read for what they tell of completions.
+        """
+        outbox = self._outboxes.get(signal)
+        if outbox is not None and not outbox.has_room:
+            raise Refused(RefusalReason.QUEUE_FULL)
+        try:
+            if signal is Signal.LOGS:
+                split = split_logs(request, self._origins)
+                self._intake.take_logs(split.groups, self._clock.monotonic_ns())
+            item_count = count_items(request)
+        except UndecodableRequest as error:
+            raise MalformedRequest(str(error)) from error
+        if outbox is not None and item_count:
+            outbox.pass_on(request, item_count)
+        return Accepted()
+
+    async def tick(self) -> None:
+        """
+        Close what is due, and send what has waited long enough.
+        """
+        now_ns = turn_ns = self._clock.monotonic_ns()
+        self._flush(now_ns)
+        while self._outboxes[Signal.TRACES].has_room:
+            due = self._buffer.next_due(now_ns)
+            if due is None:
+                break
+            if due.trigger is None:
+                self._closer.forget(due.trace)
+            else:
+                await self._closer.close(due.trace, due.trigger)
+            if self._clock.monotonic_ns() - turn_ns > TURN_NS:
+                await asyncio.sleep(0)
+                turn_ns = self._clock.monotonic_ns()
+        self._logs.expire(now_ns)
+        await self._pressure.relieve()
+
+    def _flush(self, now_ns: int) -> None:
+        for outbox in self._outboxes.values():
+            outbox.flush_due(now_ns)
+
+    def membership_changed(self) -> None:
+        """
+        The set of replicas changed: spans of the traces that are open may have gone elsewhere.
+        """
+        self._buffer.mark_open(CoverageReason.MEMBERSHIP_CHANGED, self._clock.monotonic_ns())
+
+    async def shutdown(self) -> None:
+        """
+        Take nothing more, score and release all that is open, and hand it to the outlets.
+        """
+        self._is_stopping = True
+        for trace in self._buffer.all_traces():
+            if trace.is_open:
+                await self._closer.close(trace, Trigger.SHUTDOWN)
+            elif trace.late_since_ns is not None:
+                await self._closer.close(trace, Trigger.LATE_SPAN)
+        for outbox in self._outboxes.values():
+            outbox.flush()

@@ -1,0 +1,127 @@
+"""
+From the canonical spans of one occurrence to its evaluations: the whole pure path in one place.
+
+The processor and `toolscore replay` assess with the same object, so that both give the same results for the same spans.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from proto_adapters.trace_assembly import AssemblyOptions, assemble
+from proto_adapters.canonical import Attributes, CanonicalSpan, CanonicalTrace, LogCompletion
+from service.evaluation import Evaluation
+from service.evidence import Partition, ToolEvidence
+from service.root_condition import find_roots, reachable_from, span_to_annotate
+from service.scoring.evidence import ClosingFacts, EvidenceSettings, build_evidence
+from service.scoring.expectations import OccurrenceFacts, Resolution, Resolver
+from service.scoring.scorer import ScoringSettings, evaluate
+
+
+class Assessment(Struct, frozen=True, kw_only=True):
+    """
+    What is known and said of one occurrence.
+    """
+
+    partition: Partition
+    occurrence: str
+    """Trace id in hex; with an attribute root also its span id; or the session key."""
+    trace: CanonicalTrace
+    evidence: ToolEvidence
+    resolution: Resolution
+    evaluations: tuple[Evaluation, ...]
+    root: CanonicalSpan | None
+    """The span that score attributes go on (design §9)."""
+
+    @property
+    def subject(self) -> CanonicalSpan | None:
+        """The span that events belong to: the outermost AGENT span, else the root."""
+        return self.trace.agent_span or self.root
+
+    @property
+    def is_eligible(self) -> bool:
+        return bool(self.evidence.shapes)
+
+    @property
+    def agent_name(self) -> str | None:
+        return self.trace.agent_span.agent_name if self.trace.agent_span else None
+
+
+class Assessor:
+    """
+    Assesses occurrences under one configuration. Holds no state but the resolver's memo.
+    """
+
+    def __init__(
+        self,
+        resolver: Resolver,
+        *,
+        assembly: AssemblyOptions,
+        evidence: EvidenceSettings,
+        scoring: ScoringSettings,
+        expected_tools_attribute: str | None = None,
+    ) -> None:
+        self._resolver = resolver
+        self._assembly = assembly
+        self._evidence = evidence
+        self._scoring = scoring
+        self._expected_tools_attribute = expected_tools_attribute
+
+    def assess(
+        self, trace_id: bytes, spans: Sequence[CanonicalSpan], logs: Sequence[LogCompletion], facts: ClosingFacts
+    ) -> Assessment:
+        """
+        Assess one whole trace.
+        """
+        return self._assess(trace_id.hex(), spans, logs, facts)
+
+    def assess_subtree(
+        self, root: CanonicalSpan, spans: Sequence[CanonicalSpan], logs: Sequence[LogCompletion], facts: ClosingFacts
+    ) -> Assessment:
+        """
+        Assess the subtree below an attribute root (design §5).
+        """
+        occurrence = f"{root.trace_id.hex()}/{root.span_id.hex()}"
+        return self._assess(occurrence, reachable_from([root], spans), logs, facts)
+
+    def _assess(
+        self, occurrence: str, spans: Sequence[CanonicalSpan], logs: Sequence[LogCompletion], facts: ClosingFacts
+    ) -> Assessment:
+        trace = assemble(spans, logs, self._assembly)
+        evidence = build_evidence(trace, facts, self._evidence)
+        root = span_to_annotate(trace.spans, self._evidence.root_condition)
+        resolution = self._resolver.resolve(self._facts_of(occurrence, trace, root))
+        return Assessment(
+            partition=Partition.TRACE,
+            occurrence=occurrence,
+            trace=trace,
+            evidence=evidence,
+            resolution=resolution,
+            evaluations=evaluate(evidence, resolution, self._scoring),
+            root=root,
+        )
+
+    def _facts_of(self, occurrence: str, trace: CanonicalTrace, root: CanonicalSpan | None) -> OccurrenceFacts:
+        agent = trace.agent_span
+        met = root is not None and root in find_roots(trace.spans, self._evidence.root_condition)
+        return OccurrenceFacts(
+            partition=Partition.TRACE,
+            occurrence=occurrence.partition("/")[0],
+            service_name=root.origin.service_name if root else "",
+            agent_name=agent.agent_name if agent else None,
+            has_agent=agent is not None,
+            has_root=met,
+            root_span_name=root.name if root else "",
+            root_attributes=root.selected if root else {},
+            resource_attributes=root.origin.resource_attributes if root else {},
+            attribute_value=self._attribute_value(trace.spans, root),
+        )
+
+    def _attribute_value(self, spans: Sequence[CanonicalSpan], root: CanonicalSpan | None) -> Attributes | object:
+        """
+        The configured attribute of the span nearest the root that has it; among equals the earliest.
+        """
+        key = self._expected_tools_attribute
+        if key is None or root is None:
+            return None
+        return next((span.selected[key] for span in [root, *spans] if key in span.selected), None)
