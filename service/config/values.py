@@ -5,6 +5,7 @@ Whole numbers, switches and fractions are strict: `"5"` is not 5 and `yes` is no
 never guessed.
 """
 
+import re
 from ipaddress import ip_address
 from typing import Annotated, NamedTuple
 from urllib.parse import SplitResult, urlsplit
@@ -80,6 +81,8 @@ Switch = Annotated[bool, Strict()]
 Count = Annotated[int, Strict(), Field(ge=0, le=2**53)]
 PositiveCount = Annotated[int, Strict(), Field(ge=1, le=2**53)]
 Mebibytes = Annotated[int, Strict(), Field(ge=1, le=2**24)]
+Fraction = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
+Multiplier = Annotated[float, Strict(), Field(ge=1, le=1_000, allow_inf_nan=False)]
 Port = Annotated[int, Strict(), Field(ge=0, le=MAX_PORT)]
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^\S(.*\S)?$")]
@@ -129,7 +132,8 @@ def _check_endpoint(endpoint: str) -> str:
 
 
 def _check_target(endpoint: str) -> str:
-    if not split_endpoint(endpoint).host or split_endpoint(endpoint).port == 0:
+    host, port = split_endpoint(re.sub("^https?://", "", endpoint).removesuffix("/"))
+    if not host or not port:
         raise ValueError("should name a host and a port to send to, for example collector:4317")
     return endpoint
 
@@ -137,7 +141,7 @@ def _check_target(endpoint: str) -> str:
 Endpoint = Annotated[str, StringConstraints(max_length=512), AfterValidator(_check_endpoint)]
 """An address to listen on."""
 TargetEndpoint = Annotated[str, StringConstraints(max_length=512), AfterValidator(_check_target)]
-"""An address to send to."""
+"""An address to send to. The Collector puts up with a scheme before it, and so do we."""
 
 
 def _split_url(url: str) -> SplitResult:

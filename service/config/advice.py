@@ -1,0 +1,74 @@
+"""
+What works but is unwise: said at start and by `toolscore validate`, never a reason not to start. Pure.
+"""
+
+from collections.abc import Iterator
+
+from service.config.exporters import ConsoleExporterConfig, RetryConfig
+from service.config.listeners import listeners
+from service.config.problems import Problem, path_text
+from service.config.root import Config
+from service.config.values import split_endpoint
+
+
+def advice(config: Config) -> list[Problem]:
+    """
+    What works but is unwise: said at start and by `validate`, never a reason not to start.
+    """
+    return [*_open_doors(config), *_unheard_results(config), *_possible_losses(config), *_idle_settings(config)]
+
+
+def _open_doors(config: Config) -> Iterator[Problem]:
+    for listener in listeners(config):
+        if split_endpoint(listener.endpoint).is_loopback or not listener.takes_auth:
+            continue
+        missing = [key for key, block in (("tls", listener.tls), ("auth", listener.auth)) if block is None]
+        if missing:
+            yield path_text(listener.path), f"reachable from the network without {' and '.join(missing)}"
+
+
+def _unheard_results(config: Config) -> Iterator[Problem]:
+    scoring, pipelines = config.tool_scoring, config.pipelines
+    if pipelines.logs is None and scoring.late_spans.action == "rescore":
+        yield (
+            "processors::tool_scoring::late_spans::action",
+            "rescore corrects results by events, and service::pipelines::logs is left out",
+        )
+    if pipelines.logs is None and scoring.early_verdicts:
+        yield (
+            "processors::tool_scoring::early_verdicts",
+            "early verdicts are events, and service::pipelines::logs is left out",
+        )
+    if pipelines.traces is None and scoring.mode == "hold":
+        yield "processors::tool_scoring::mode", "hold releases spans, and service::pipelines::traces is left out"
+
+
+def _possible_losses(config: Config) -> Iterator[Problem]:
+    if config.tool_scoring.mode != "hold":
+        return
+    if config.tool_scoring.drop_pending_traces_on_shutdown:
+        yield (
+            "processors::tool_scoring::drop_pending_traces_on_shutdown",
+            "with mode: hold the spans of open traces are lost at shutdown",
+        )
+    for name, exporter in config.exporters.items():
+        if not isinstance(exporter, ConsoleExporterConfig) and _gives_up(exporter.retry_on_failure):
+            yield (
+                path_text(("exporters", name, "retry_on_failure")),
+                "with mode: hold spans are lost when retries end; max_elapsed_time: 0s keeps them",
+            )
+
+
+def _gives_up(retry: RetryConfig) -> bool:
+    return not retry.enabled or retry.give_up_after_ns("hold") > 0
+
+
+def _idle_settings(config: Config) -> Iterator[Problem]:
+    scoring = config.tool_scoring
+    if scoring.evaluation_span and scoring.mode == "hold":
+        yield "processors::tool_scoring::evaluation_span", "has no effect with mode: hold; the root carries the scores"
+    if any(entry.partition != "trace" for entry in scoring.expectations) and not scoring.session.enabled:
+        yield (
+            "processors::tool_scoring::expectations",
+            "an entry is for sessions, and session::enabled is false",
+        )

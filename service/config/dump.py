@@ -1,0 +1,15 @@
+"""
+The effective configuration as text, secrets masked.
+"""
+
+import yaml
+
+from service.config.root import Config
+
+
+def effective_configuration(config: Config) -> str:
+    """
+    *config* as YAML, defaults included. What holds a secret shows asterisks.
+    """
+    tree = config.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return yaml.safe_dump(tree, sort_keys=False, allow_unicode=True, width=120)
