@@ -55,8 +55,9 @@ def _parse_text(text: str) -> int:
 
 def _part_ns(part: re.Match[str]) -> int:
     unit = _UNITS[part["unit"]]
-    fraction = part["fraction"] or ""
-    return int(part["whole"]) * unit + int(fraction or 0) * unit // 10 ** len(fraction)
+    fraction = part["fraction"] or "0"
+    tenths: int = 10 ** len(fraction)
+    return int(part["whole"]) * unit + int(fraction) * unit // tenths
 
 
 def format_duration(duration_ns: int) -> str:
@@ -70,3 +71,10 @@ def format_duration(duration_ns: int) -> str:
         count, duration_ns = divmod(duration_ns, size)
         text += f"{count}{unit}" if count else ""
     return text
+
+
+def ceil_milliseconds(duration_ns: int) -> int:
+    """
+    Whole milliseconds, rounded up so that a short duration does not become none, at most what 32 bits hold.
+    """
+    return min(-(-duration_ns // MILLISECOND), 2**31 - 1)

@@ -1,0 +1,69 @@
+"""
+One try to send one request: its result, and what a client must offer for it.
+
+Values and a protocol only. Both transports map what they see to an `Attempt`; retry, splitting and counting know
+nothing else of gRPC or HTTP.
+"""
+
+from enum import StrEnum
+from typing import Protocol
+
+from msgspec import Struct
+
+from service.pipeline import Signal
+
+
+class AttemptOutcome(StrEnum):
+    DELIVERED = "delivered"
+    RETRYABLE = "retryable"
+    PERMANENT = "permanent"
+
+
+class Attempt(Struct, frozen=True, kw_only=True):
+    """
+    What became of one try.
+    """
+
+    outcome: AttemptOutcome
+    error_type: str = ""
+    """gRPC status name, HTTP status code, `timeout` or `connection_error`; empty if delivered."""
+    message: str = ""
+    """What downstream said, cut to a length that can be logged."""
+    retry_after_ns: int | None = None
+    """The pause that downstream asked for (RetryInfo, Retry-After)."""
+    rejected: int = 0
+    """Items that downstream did not take of a delivered request (partial success)."""
+    may_be_content: bool = False
+    """A permanent refusal that may be due to single items, or to the size: smaller requests are worth a try."""
+
+
+class Client(Protocol):
+    """
+    One downstream endpoint.
+    """
+
+    async def send(self, signal: Signal, payload: bytes) -> Attempt:
+        """
+        Try once. Never raises for what the network or downstream does.
+        """
+        ...
+
+    async def close(self) -> None: ...
+
+
+MESSAGE_LIMIT = 300
+
+
+def printable(message: str) -> str:
+    """
+    *message* fit for a log line: downstream is not trusted to keep it short or free of control characters.
+    """
+    return "".join(c if c.isprintable() else " " for c in message[:MESSAGE_LIMIT])
+
+
+def timeout() -> Attempt:
+    return Attempt(outcome=AttemptOutcome.RETRYABLE, error_type="timeout", message="no answer in time")
+
+
+def connection_error(message: str) -> Attempt:
+    return Attempt(outcome=AttemptOutcome.RETRYABLE, error_type="connection_error", message=printable(message))

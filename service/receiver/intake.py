@@ -1,0 +1,84 @@
+"""
+What both transports do with a request: admission, hand-over to the consumer, counting.
+
+Knows neither gRPC nor HTTP. Everything runs on the event loop, so nothing here is locked.
+"""
+
+import logging
+
+from service.errors import MalformedRequest, PermissionDenied, Refused, RequestError, RequestTooLarge, Unauthenticated
+from service.pipeline import Accepted, Consumer, Signal
+from service.receiver.status import InternalFault, RequestTimeout, Unsupported
+from service.telemetry.recorder import FailureReason, Recorder, RefusalReason, Transport
+
+_logger = logging.getLogger(__name__)
+
+_FAILURES: dict[type[RequestError], FailureReason] = {
+    MalformedRequest: FailureReason.MALFORMED,
+    RequestTooLarge: FailureReason.TOO_LARGE,
+    Unauthenticated: FailureReason.UNAUTHENTICATED,
+    PermissionDenied: FailureReason.UNAUTHENTICATED,
+    Unsupported: FailureReason.UNSUPPORTED,
+    RequestTimeout: FailureReason.TIMEOUT,
+}
+
+
+class Intake:
+    """
+    The door of the pipeline for one transport: each request is counted here exactly once.
+    """
+
+    def __init__(self, consumer: Consumer, recorder: Recorder, transport: Transport) -> None:
+        self._consumer = consumer
+        self._recorder = recorder
+        self._transport = transport
+        self._is_closed = False
+
+    def close(self) -> None:
+        """
+        Refuse everything from now on; the sender tries another instance, or this one after its restart.
+        """
+        self._is_closed = True
+
+    def admit(self, size: int) -> None:
+        """
+        Refuse a request of *size* bytes before anything is parsed, if it could not be taken.
+        """
+        if self._is_closed:
+            raise Refused(RefusalReason.SHUTTING_DOWN)
+        if not self._consumer.may_take(size):
+            raise Refused(RefusalReason.MEMORY_LIMIT)
+
+    async def take(self, signal: Signal, request: bytes) -> Accepted:
+        """
+        Hand *request* to the consumer. An empty one is a success that never reaches it (OTLP: "empty" is valid).
+        """
+        accepted = await self._consume(signal, request) if request else Accepted()
+        self._recorder.accepted(signal, self._transport, accepted.item_count, rejected=accepted.rejected_items)
+        return accepted
+
+    async def _consume(self, signal: Signal, request: bytes) -> Accepted:
+        try:
+            return await self._consumer.consume(signal, request)
+        except RequestError:
+            raise
+        except Exception as defect:
+            _logger.exception("the consumer failed on a %s request of %d bytes", signal, len(request))
+            raise InternalFault("internal fault") from defect
+
+    def count(self, signal: Signal, error: RequestError) -> None:
+        """
+        Count a request that was not taken.
+        """
+        if isinstance(error, Refused):
+            self._recorder.refused(signal, self._transport, _refusal_reason(error))
+        else:
+            self._recorder.failed(signal, self._transport, _FAILURES.get(type(error), FailureReason.INTERNAL))
+
+
+def _refusal_reason(error: Refused) -> RefusalReason:
+    """The closed set's member; a reason outside of it is some limit of the buffer."""
+    try:
+        return RefusalReason(error.reason)
+    except ValueError:
+        return RefusalReason.BUFFER_FULL
