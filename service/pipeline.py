@@ -31,8 +31,6 @@ class Accepted(Struct, frozen=True):
     message: str = ""
     item_count: int = 0
     """Spans, log records or data points of the request, the rejected ones included."""
-    accepted_items: int = 0
-    """Spans, log records or data points taken, for the receiver to count."""
 
 
 class Consumer(Protocol):

@@ -96,7 +96,7 @@ class OtelRecorder:
 
     def accepted(self, signal: Signal, transport: Transport, items: int, *, rejected: int = 0) -> None:
         self._requests.add(1, (signal, transport, "partial" if rejected else "accepted", ""))
-        self._accepted_items[signal].add(items, (transport,))
+        self._accepted_items[signal].add(items - rejected, (transport,))
 
     def refused(self, signal: Signal, transport: Transport, reason: RefusalReason, items: int = 0) -> None:
         self._requests.add(1, (signal, transport, "refused", reason))

@@ -166,7 +166,7 @@ class Recorder(Protocol):
 
     # receiver: exactly one of the first three for each request
     def accepted(self, signal: Signal, transport: Transport, items: int, *, rejected: int = 0) -> None:
-        """A request was taken, with *items* spans, log records or data points, less the *rejected* ones."""
+        """A request of *items* spans, log records or data points was taken, less the *rejected* ones among them."""
 
     def refused(self, signal: Signal, transport: Transport, reason: RefusalReason, items: int = 0) -> None:
         """A request was pushed back. *items* is 0 where it was not read so far that they could be counted."""
