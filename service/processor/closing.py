@@ -5,12 +5,12 @@ Runs on the event loop that owns the buffer. While a large trace is being read t
 `is_closing` and what arrives for it meanwhile came after the closing.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from msgspec.structs import replace
 
 from proto_adapters.canonical import NO_ATTRIBUTES, Attributes, CanonicalSpan
-from proto_adapters.split import read_head
+from proto_adapters.split import SpanHead, read_head
 from service.buffer.decision_cache import Decision, DecisionCache
 from service.buffer.trace_buffer import BufferedTrace, ReadSpan, TraceBuffer
 from service.clock import Clock
@@ -276,13 +276,19 @@ def still_has_root(trace: BufferedTrace, condition: RootCondition) -> bool:
     """
     if not condition.accept_remote_parent:
         return True
-    heads = [head for spans in trace.held.values() for head in map(read_head, spans) if head is not None]
-    held = {head.span_id for head in heads} | trace.evidence.spans.keys()
-    return any(
-        head.has_ended
-        and head.parent_span_id not in held
-        and condition.allows(head.parent_span_id, otel_kind=head.otel_kind, has_remote_parent=head.has_remote_parent)
-        for head in [*heads, *trace.evidence.spans.values()]
+    heads: list[SpanHead] = [
+        head for spans in trace.held.values() for head in map(read_head, spans) if head is not None
+    ]
+    known = trace.evidence.spans
+    held = {head.span_id for head in heads} | known.keys()
+    return any(_is_ended_root(span, held, condition) for spans in (heads, known.values()) for span in spans)
+
+
+def _is_ended_root(span: SpanHead | CanonicalSpan, held: Container[bytes], condition: RootCondition) -> bool:
+    return (
+        span.has_ended
+        and span.parent_span_id not in held
+        and condition.allows(span.parent_span_id, otel_kind=span.otel_kind, has_remote_parent=span.has_remote_parent)
     )
 
 

@@ -31,6 +31,7 @@ class Taken(Struct):
 
     touched: dict[bytes, BufferedTrace]
     """Traces that hold new spans, by trace id."""
+    item_count: int
     invalid: int = 0
     too_large: int = 0
 
@@ -41,7 +42,7 @@ class Taken(Struct):
             messages.append(f"{self.invalid} spans with an invalid trace_id or span_id")
         if self.too_large:
             messages.append(f"{self.too_large} spans too large for an export request")
-        return Accepted(self.invalid + self.too_large, "; ".join(messages))
+        return Accepted(self.invalid + self.too_large, "; ".join(messages), item_count=self.item_count)
 
 
 class Intake:
@@ -70,7 +71,7 @@ class Intake:
         """
         Take every span with valid ids; tells which traces hold new spans.
         """
-        taken = Taken({})
+        taken = Taken({}, request.item_count)
         for origin, spans in request.groups:
             for span in spans:
                 ids = read_ids(span)
@@ -125,8 +126,10 @@ class Intake:
         head = read_head(span)
         return (
             head is not None
-            and head.end_ns is not None
-            and condition.allows(head.parent_span_id, otel_kind=head.kind, has_remote_parent=head.has_remote_parent)
+            and head.has_ended
+            and condition.allows(
+                head.parent_span_id, otel_kind=head.otel_kind, has_remote_parent=head.has_remote_parent
+            )
         )
 
     def _mark_cut(self, ids: SpanIds, now_ns: int) -> None:

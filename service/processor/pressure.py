@@ -14,7 +14,7 @@ from service.evidence import Trigger
 from service.processor.closing import Closer
 from service.processor.outbox import Outbox
 from service.processor.settings import ProcessorSettings
-from service.telemetry.recorder import Recorder, UnscoredReason
+from service.telemetry.recorder import Recorder
 
 RELIEF_SHARE = 0.9
 """Relief goes on to this share of the soft limit, so that it need not come with every request."""
@@ -121,4 +121,4 @@ class Pressure:
         if self._settings.score_on_eviction:
             await self._closer.close(trace, Trigger.EVICTION)
         else:
-            self._closer.evict_unscored(trace, UnscoredReason.EVICTION)
+            self._closer.evict_unscored(trace)

@@ -129,7 +129,7 @@ class Processor:
             raise MalformedRequest(str(error)) from error
         if outbox is not None and item_count:
             outbox.pass_on(request, item_count)
-        return Accepted()
+        return Accepted(item_count=item_count)
 
     async def tick(self) -> None:
         """

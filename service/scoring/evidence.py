@@ -47,7 +47,8 @@ class EvidenceSettings(Struct, frozen=True):
 
     root_condition: RootCondition = PARENT_EMPTY
     completeness_attribute: str | None = None
-    millisecond_resolution: bool = True
+    resolution_ns: int = MILLISECOND_NS
+    """`timestamp_resolution`: starts divisible by it were cut to it, so the true end may be this much later. 0: off."""
     order_from_embedded_calls: bool = False
     restart_window_ns: int = 0
 
@@ -82,9 +83,9 @@ def _with_resolution(call: ToolCall, settings: EvidenceSettings) -> ToolCall:
     """
     A start cut to whole milliseconds means that the true end is up to 1 ms later (design §6.2).
     """
-    if not settings.millisecond_resolution or call.start_ns % MILLISECOND_NS:
+    if not settings.resolution_ns or call.start_ns % settings.resolution_ns:
         return call
-    return replace(call, end_slack_ns=MILLISECOND_NS)
+    return replace(call, end_slack_ns=settings.resolution_ns)
 
 
 def _has_tool_evidence(trace: CanonicalTrace) -> bool:
