@@ -4,10 +4,8 @@ Leaf conditions: one question each, read from tool calls.
 Configuration values only. Names of one condition are distinct under its `name_matching` (design §6.3, seed 004).
 """
 
-import json
 from collections.abc import Iterable
 from enum import StrEnum
-from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise, product
 from typing import Annotated, Literal
@@ -54,11 +52,6 @@ class NamedCondition(ConfigValue):
     @property
     def evaluation_name(self) -> str:
         return self.name or self.condition_type
-
-    @cached_property
-    def canonical_json(self) -> str:
-        """The condition as written, in one form: what identifiers are made of."""
-        return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
 
 
 class LeafCondition(NamedCondition):

@@ -4,9 +4,11 @@ Tools as a condition names them: a name, and optionally a rule for the arguments
 Configuration values only.
 """
 
+import json
 import re
 from copy import deepcopy
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated
 
 from pydantic import (
@@ -31,6 +33,11 @@ class ConfigValue(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, serialize_by_alias=True)
+
+    @cached_property
+    def canonical_json(self) -> str:
+        """The value in one form, list order kept: what identifiers are made of."""
+        return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
 
 
 class ArgumentMatch(StrEnum):

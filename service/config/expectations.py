@@ -54,11 +54,6 @@ class ExpectationMatch(Block):
     root_span_name: Patterns | None = Field(default=None, description="Name of the root span.")
     agent_name: Patterns | None = Field(default=None, description="Agent name of the outermost AGENT span.")
 
-    @property
-    def reads_root(self) -> bool:
-        """Nothing can be said of the entry before the root is held."""
-        return bool(self.attributes or self.root_span_name or self.agent_name)
-
 
 class ExpectationConfig(Block):
     """

@@ -12,6 +12,7 @@ from proto_adapters.canonical import ToolCall
 from proto_adapters.tool_names import alias_match
 from service.conditions import NameMatching, ToolRequirement
 from service.scoring.arguments import arguments_match
+from service.scoring.order import Attempt
 
 
 class FoundCalls(Struct, frozen=True):
@@ -26,6 +27,15 @@ class FoundCalls(Struct, frozen=True):
     @property
     def all(self) -> tuple[ToolCall, ...]:
         return self.certain + self.uncertain
+
+
+def attempt_of(call: ToolCall, *, is_certain: bool = True) -> Attempt:
+    """
+    A call as an order sees it: its end as late as its clock allows, unfinished if it is no order evidence.
+    """
+    if call.end_ns is None or not call.order_evidence:
+        return Attempt(call.start_ns, None, is_certain)
+    return Attempt(call.start_ns, call.end_ns + call.end_slack_ns, is_certain)
 
 
 class NameIndex:

@@ -17,6 +17,7 @@ from service.conditions import (
     ToolsCalledInPartialOrder,
     walk,
 )
+from service.scoring.expectations import Resolution
 from service.scoring.order_leaves import tolerance_of
 from service.scoring.settings import ScoringSettings
 
@@ -45,6 +46,30 @@ def condition_identifier(condition: Condition, settings: ScoringSettings) -> str
             "allow_false_on_inferred": settings.allow_false_on_inferred,
             "count_embedded_calls": settings.count_embedded_calls,
             "order_from_embedded_calls": settings.order_from_embedded_calls,
+        }
+    )
+
+
+def metric_identifier(metric: str, version: str, resolution: Resolution, settings: ScoringSettings) -> str:
+    """
+    The identifier of a score of expected tools.
+
+    Tools that come from configuration are part of the question. Those of an annotation or attribute belong to one
+    occurrence and may come late: they revise the answer to the same question.
+    """
+    expected = resolution.expected
+    return identifier(
+        {
+            "metric": metric,
+            "version": version,
+            "name": settings.metric_name,
+            "name_rule_version": NAME_RULE_VERSION,
+            "tool_name_aliases": settings.tool_name_aliases,
+            "count_embedded_calls": settings.count_embedded_calls,
+            "treat_no_calls_as_zero": resolution.treat_no_calls_as_zero,
+            "expected": None
+            if expected is None or expected.is_own
+            else [tool.canonical_json for tool in expected.tools],
         }
     )
 

@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from proto_adapters.canonical import ToolCall
 from service.conditions import ToolsCalledInOrder, ToolsCalledInPartialOrder
 from service.evaluation import Reason, Verdict
 from service.evidence import ToolEvidence
 from service.scoring import order, partial_order
 from service.scoring.absence import absence_gap
-from service.scoring.calls import FoundCalls, find_calls
+from service.scoring.calls import FoundCalls, attempt_of, find_calls
 from service.scoring.embedded_order import embedded_order_verdict
 from service.scoring.findings import Finding, names_called, names_missing
 from service.scoring.leaves import counted_calls
@@ -77,14 +76,8 @@ def pairs_of(condition: OrderCondition) -> Sequence[tuple[int, int]]:
 
 
 def _attempts(found: FoundCalls) -> list[Attempt]:
-    certain = [_attempt(call, is_certain=True) for call in found.certain]
-    return certain + [_attempt(call, is_certain=False) for call in found.uncertain]
-
-
-def _attempt(call: ToolCall, *, is_certain: bool) -> Attempt:
-    if call.end_ns is None or not call.order_evidence:
-        return Attempt(call.start_ns, None, is_certain)
-    return Attempt(call.start_ns, call.end_ns + call.end_slack_ns, is_certain)
+    certain = [attempt_of(call) for call in found.certain]
+    return certain + [attempt_of(call, is_certain=False) for call in found.uncertain]
 
 
 def _acquisition(gap: Reason | None) -> Acquisition:
