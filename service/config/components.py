@@ -18,6 +18,13 @@ def component_type(component_id: str) -> str:
     return component_id.partition("/")[0]
 
 
+def type_pattern(name: str) -> str:
+    """
+    A regular expression for the ids of one type.
+    """
+    return f"^{name}(/[^/]+)?$"
+
+
 class Components:
     """
     Annotates a mapping from component id to block: the type in the id says which model the block has.
@@ -29,14 +36,22 @@ class Components:
         self._models = {**models, **{alias: models[name] for alias, name in (aliases or {}).items()}}
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(self._validate, core_schema.dict_schema())
+        one_of_each = core_schema.typed_dict_schema(
+            {
+                name: core_schema.typed_dict_field(core_schema.nullable_schema(handler.generate_schema(model)))
+                for name, model in self._models.items()
+            }
+        )
+        return core_schema.no_info_before_validator_function(
+            self._validate, core_schema.dict_schema(), json_schema_input_schema=one_of_each
+        )
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        one_of_each = handler.resolve_ref_schema(handler(schema))
         return {
             "type": "object",
             "patternProperties": {
-                f"^{name}(/[^/]+)?$": {"anyOf": [handler(model.__pydantic_core_schema__), {"type": "null"}]}
-                for name, model in self._models.items()
+                type_pattern(name): block for name, block in one_of_each.get("properties", {}).items()
             },
             "additionalProperties": False,
         }

@@ -109,6 +109,9 @@ class OtlpExporterConfig(Block):
     What the OTLP exporters share.
     """
 
+    endpoint: str = Field(description="Address of the next hop.")
+    timeout_ns: PositiveDuration = Field(5 * SECOND, description="Time for one attempt.")
+    compression: str = Field("none", description="Compression of requests.")
     headers: dict[HeaderName, HeaderValue] = Field({}, description="Headers of every request. Masked when printed.")
     tls: ClientTlsConfig | None = Field(None, description="TLS; left out: the system's certificates.")
     auth: AuthConfig | None = Field(None, description="How we authenticate to the next hop.")

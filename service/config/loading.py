@@ -33,7 +33,7 @@ def load_config(paths: Sequence[Path], environ: Mapping[str, str]) -> Config:
     """
     tree: dict[str, Value] = {}
     for path in paths:
-        tree = _merged(tree, _read_file(path))
+        tree = merged(tree, _read_file(path))
     return config_from_tree(tree, environ)
 
 
@@ -66,12 +66,15 @@ def _read_file(path: Path) -> dict[str, Value]:
     return tree
 
 
-def _merged(base: dict[str, Value], over: dict[str, Value]) -> dict[str, Value]:
-    merged = dict(base)
+def merged(base: Mapping[str, Value], over: Mapping[str, Value]) -> dict[str, Value]:
+    """
+    *base* with what *over* says instead: blocks key by key, lists and values as a whole.
+    """
+    result = dict(base)
     for key, value in over.items():
-        below = merged.get(key)
-        merged[key] = _merged(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
-    return merged
+        below = result.get(key)
+        result[key] = merged(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return result
 
 
 def _validated(tree: Value, texts: Mapping[Location, str]) -> Config:

@@ -17,7 +17,6 @@ from service.config.values import (
     Endpoint,
     Mebibytes,
     PositiveCount,
-    Switch,
 )
 from service.durations import MINUTE, SECOND
 
@@ -53,7 +52,6 @@ class KeepaliveEnforcement(Block):
     """
 
     min_time_ns: Duration = Field(10 * SECOND, description="Shortest time between two pings of a client.")
-    permit_without_stream: Switch = Field(default=True, description="Whether clients without a running call may ping.")
 
 
 class ServerKeepaliveConfig(Block):

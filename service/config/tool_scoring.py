@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from service.config.expectations import Expectations
+from service.config.metrics import Metric
 from service.config.root_span import RootSpanCondition
 from service.config.session import SessionConfig
 from service.config.tool_selection_accuracy import ToolSelectionAccuracyConfig
@@ -47,18 +48,6 @@ LateSpansAction = Literal["rescore", "stamp", "forward"]
 EvictionPolicy = Literal["score", "forward_unscored"]
 UntrustedAttributes = Literal["drop", "keep"]
 Fsync = Literal["batch", "always", "never"]
-AdditionalMetric = Literal[
-    "tool_precision",
-    "tool_recall",
-    "tool_f1",
-    "exact_match",
-    "in_order_match",
-    "any_order_match",
-    "redundancy",
-    "tool_success_rate",
-    "retries_recovered",
-]
-
 IDENTIFIERS = frozenset(
     {
         "trace_id",
@@ -243,7 +232,7 @@ class ToolScoringConfig(Block):
     expected_tools_attribute: AttributeKey | None = Field(
         None, description="Span attribute that names the required tools. Off by default: any sender could set it."
     )
-    additional_metrics: Annotated[tuple[AdditionalMetric, ...], Distinct] = Field(
+    additional_metrics: Annotated[tuple[Metric, ...], Distinct] = Field(
         (), description="Further scores against the expected tools."
     )
     tool_name_aliases: Switch = Field(

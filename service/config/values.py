@@ -7,7 +7,7 @@ never guessed.
 
 import re
 from ipaddress import ip_address
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import (
@@ -33,6 +33,18 @@ DURATION_PATTERN = r"^(0|([0-9]+(\.[0-9]*)?(ns|us|µs|μs|ms|s|m|h))+)$"
 MAX_PORT = 65_535
 
 
+def _describe(schema: dict[str, Any], block: type[BaseModel]) -> None:
+    """
+    JSON Schema as a person reads it: defaults of durations as they are written, no titles.
+    """
+    schema.pop("title", None)
+    for name, field in block.model_fields.items():
+        described = schema["properties"][field.alias or name]
+        described.pop("title", None)
+        if name.endswith("_ns") and isinstance(described.get("default"), int):
+            described["default"] = format_duration(described["default"])
+
+
 class Block(BaseModel):
     """
     A block of the configuration: immutable, and an unknown key in it is a mistake.
@@ -41,7 +53,11 @@ class Block(BaseModel):
     """
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", alias_generator=lambda name: name.removesuffix("_ns"), hide_input_in_errors=True
+        frozen=True,
+        extra="forbid",
+        alias_generator=lambda name: name.removesuffix("_ns"),
+        hide_input_in_errors=True,
+        json_schema_extra=_describe,
     )
 
 
@@ -178,7 +194,7 @@ HeaderValue = Annotated[SecretStr, AfterValidator(_check_header_value)]
 """Masked wherever it is printed."""
 
 
-def _check_distinct(values: tuple[str, ...]) -> tuple[str, ...]:
+def _check_distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
     if len(set(values)) < len(values):
         raise ValueError("should name nothing twice")
     return values

@@ -1,0 +1,3 @@
+"""
+The commands of `toolscore`, one module each. Only commands read the process environment.
+"""
