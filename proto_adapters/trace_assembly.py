@@ -59,14 +59,17 @@ def assemble(
 
 def _trace(tree: SpanTree) -> CanonicalTrace:
     survivors = [span for span in _executed_tools(tree.spans) if span.duplicate_of is None]
+    embedded = tuple(_embedded(tree.spans))
+    shape = _shape(tree.spans)
+    names = (call.name for _, call in embedded) if shape is Shape.LLM_EMBEDDED else _called_names(tree.spans)
     ids = session_ids(tree)
     return CanonicalTrace(
         spans=tuple(tree.spans),
-        shape=_shape(tree.spans),
+        shape=shape,
         calls=tuple(_calls(survivors, tree.spans)),
-        called_names=_called_names(tree.spans),
+        called_names=tuple(dict.fromkeys(names)),
         nameless_calls=sum(not span.tool_name for span in survivors),
-        embedded=tuple(_embedded(tree.spans)),
+        embedded=embedded,
         session_id=ids[0] if ids else None,
         other_session_ids=ids[1:],
         agent_span=outermost_agent(tree),
@@ -85,10 +88,11 @@ def _executed_tools(spans: Sequence[CanonicalSpan]) -> Iterator[CanonicalSpan]:
     return (span for span in spans if span.kind is SpanKind.TOOL and span.executed is not False)
 
 
-def _called_names(spans: Sequence[CanonicalSpan]) -> tuple[str, ...]:
+def _called_names(spans: Sequence[CanonicalSpan]) -> Iterator[str]:
+    """Names of executed TOOL spans, joined ones included: each is a name of a call."""
     refused = {span.span_id for span in spans if span.kind is SpanKind.TOOL and span.executed is False}
     executed = (span for span in _executed_tools(spans) if span.duplicate_of not in refused)
-    return tuple(dict.fromkeys(span.tool_name for span in executed if span.tool_name))
+    return (span.tool_name for span in executed if span.tool_name)
 
 
 def _calls(survivors: Sequence[CanonicalSpan], spans: Sequence[CanonicalSpan]) -> Iterator[ToolCall]:

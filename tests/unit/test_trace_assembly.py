@@ -61,6 +61,13 @@ def test_refused_calls_are_not_called_and_nameless_ones_are_counted() -> None:
     assert trace.nameless_calls == 1
 
 
+def test_the_called_names_of_a_trace_without_tool_spans_stand_in_its_completions() -> None:
+    builder = a_trace().agent().llm("y", "x", start=1).llm("x", start=2)
+
+    assert builder.assembled().called_names == ("y", "x")
+    assert builder.tool("z", 3, 4).assembled().called_names == ("z",)
+
+
 @pytest.mark.parametrize("times", [{"start_ns": 0}, {"end_ns": at(-1)}, {"end_ns": None}])
 def test_a_call_with_impossible_or_no_end_keeps_its_presence_only(times: dict[str, object]) -> None:
     trace = a_trace().tool("x", 0, 1, **times).assembled()
