@@ -60,13 +60,13 @@ class ScoreMetrics:
             evaluation.name,
             evaluation.expectation or "",
             subject.partition.value,
-            subject.service_name[:MAX_VALUE_LENGTH],
-            (subject.agent_name or "")[:MAX_VALUE_LENGTH],
+            label_value(subject.service_name),
+            label_value(subject.agent_name or ""),
         )
         if not self._dimensions:
             return base, ()
         values = dict(subject.dimensions)
-        return base, tuple(values.get(key, "")[:MAX_VALUE_LENGTH] for key in self._dimensions)
+        return base, tuple(label_value(values.get(key, "")) for key in self._dimensions)
 
 
 def outcome(evaluation: Evaluation) -> str:
@@ -74,6 +74,14 @@ def outcome(evaluation: Evaluation) -> str:
     The verdict of a condition, or the status of what has none.
     """
     return (evaluation.label or evaluation.status).value
+
+
+def label_value(text: str) -> str:
+    """
+    *text* cut to the limit, and without what UTF-8 cannot hold (lone surrogates out of JSON).
+    """
+    cut = text[:MAX_VALUE_LENGTH]
+    return cut if cut.isascii() else cut.encode("utf-8", "replace").decode()
 
 
 def exemplar(value: float, subject: Subject, now_ns: int) -> Exemplar | None:

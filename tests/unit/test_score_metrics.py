@@ -139,6 +139,14 @@ def test_a_name_that_a_sender_made_huge_is_cut(recorder: OtelRecorder) -> None:
     assert MAX_VALUE_LENGTH == max(len(str(value)) for value in values)
 
 
+def test_a_name_that_is_no_text_does_not_break_the_outputs(recorder: OtelRecorder) -> None:
+    subject = msgspec.structs.replace(SUBJECT, agent_name="caf\u00e9 \ud800")
+
+    recorder.scored(a_score(), subject, enters_histogram=True)
+
+    assert "café ?" == (score_points(recorder)[0].attributes or {})["gen_ai.agent.name"]
+
+
 @pytest.mark.parametrize(
     ("before", "after", "overturned"),
     [
