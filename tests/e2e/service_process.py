@@ -5,55 +5,63 @@ The service as its users run it: `serve --config` in a process of its own.
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
-from e2e.peers import Peer, free_port, running
+from e2e.peers import free_port, running
 
 Settings = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class ToolscoreProcess:
+class Addresses:
     """
-    A running service, and the addresses of its OTLP receiver and of its own metrics.
+    Where a service listens: its OTLP receiver, its health and its own metrics.
     """
 
-    peer: Peer
-    grpc: str
-    metrics_address: str
+    grpc: str = field(default_factory=lambda: f"127.0.0.1:{free_port()}")
+    health: str = field(default_factory=lambda: f"127.0.0.1:{free_port()}")
+    metrics: str = field(default_factory=lambda: f"127.0.0.1:{free_port()}")
 
     @property
-    def metrics(self) -> str:
-        return f"http://{self.metrics_address}/metrics"
+    def ready(self) -> str:
+        return f"http://{self.health}/readyz"
 
 
 @contextmanager
-def toolscore(directory: Path, downstream: str, tool_scoring: Settings) -> Iterator[ToolscoreProcess]:
+def toolscore(directory: Path, downstream: str, tool_scoring: Settings) -> Iterator[Addresses]:
     """
     The service with these settings of its `tool_scoring` block, sending all three signals to the address *downstream*.
     """
+    addresses = Addresses()
+    file = configuration_file(directory, addresses, downstream, tool_scoring)
+    command = [sys.executable, "-m", "service", "serve", "--config", str(file)]
+    with running(command, directory / "toolscore.log", ready=addresses.ready):
+        yield addresses
+
+
+def configuration_file(directory: Path, addresses: Addresses, downstream: str, tool_scoring: Settings) -> Path:
+    """
+    Write the configuration of such a service into *directory*.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     file = directory / "toolscore.yaml"
-    grpc, health = (f"127.0.0.1:{free_port()}" for _ in range(2))
-    metrics_port = free_port()
-    file.write_text(yaml.safe_dump(_configuration(grpc, health, metrics_port, downstream, tool_scoring)))
-    command = [sys.executable, "-m", "service", "serve", "--config", str(file)]
-    with running(command, directory / "toolscore.log", ready=f"http://{health}/readyz") as peer:
-        yield ToolscoreProcess(peer, grpc, f"127.0.0.1:{metrics_port}")
+    file.write_text(yaml.safe_dump(_configuration(addresses, downstream, tool_scoring)))
+    return file
 
 
-def _configuration(grpc: str, health: str, metrics_port: int, downstream: str, tool_scoring: Settings) -> Settings:
+def _configuration(addresses: Addresses, downstream: str, tool_scoring: Settings) -> Settings:
+    host, _, port = addresses.metrics.rpartition(":")
     return {
-        "receivers": {"otlp": {"protocols": {"grpc": {"endpoint": grpc}}}},
+        "receivers": {"otlp": {"protocols": {"grpc": {"endpoint": addresses.grpc}}}},
         "processors": {"tool_scoring": tool_scoring},
         "exporters": {"otlp_grpc": {"endpoint": downstream, "tls": {"insecure": True}}},
-        "extensions": {"health_check": {"endpoint": health}},
+        "extensions": {"health_check": {"endpoint": addresses.health}},
         "service": {
             "extensions": ["health_check"],
             "pipelines": {signal: {"exporters": ["otlp_grpc"]} for signal in ("traces", "logs", "metrics")},
-            "telemetry": {"metrics": {"prometheus": {"host": "127.0.0.1", "port": metrics_port}}},
+            "telemetry": {"metrics": {"prometheus": {"host": host, "port": int(port)}}},
         },
     }

@@ -13,7 +13,7 @@ from e2e.agent_runs import RUNS, Recorded, record_runs
 from e2e.collectors import filing_collector
 from e2e.peers import wait_until
 from e2e.prometheus_process import MISSING, Prometheus, prometheus
-from e2e.service_process import ToolscoreProcess, toolscore
+from e2e.service_process import Addresses, toolscore
 from e2e.test_between_collectors import ACCURACY, ORDER, SCORING
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
 
@@ -28,7 +28,7 @@ class Watched:
     A service that took a load, watched by a Prometheus that has seen all of it.
     """
 
-    service: ToolscoreProcess
+    service: Addresses
     prometheus: Prometheus
     sent: Recorded
     begin: float
@@ -40,7 +40,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     with (
         filing_collector(directory / "b") as last,
         toolscore(directory / "toolscore", last.grpc, SCORING) as service,
-        prometheus(directory / "prometheus", [service.metrics_address]) as watcher,
+        prometheus(directory / "prometheus", [service.metrics]) as watcher,
     ):
         begin = time.time()
         sent = record_runs(OTLPSpanExporter(endpoint=service.grpc, insecure=True), times=TIMES)
@@ -79,7 +79,9 @@ def test_exemplars_lead_to_scored_traces(watched: Watched) -> None:
 
 
 def test_the_exposition_passes_the_lint_of_prometheus(watched: Watched) -> None:
-    request = urllib.request.Request(watched.service.metrics, headers={"Accept": "text/plain;version=0.0.4"})
+    request = urllib.request.Request(
+        f"http://{watched.service.metrics}/metrics", headers={"Accept": "text/plain;version=0.0.4"}
+    )
     with urllib.request.urlopen(request, timeout=10) as response:
         exposition = response.read()
 
