@@ -15,7 +15,13 @@ def advice(config: Config) -> list[Problem]:
     """
     What works but is unwise: said at start and by `validate`, never a reason not to start.
     """
-    return [*_open_doors(config), *_unheard_results(config), *_possible_losses(config), *_idle_settings(config)]
+    return [
+        *_open_doors(config),
+        *_bare_tokens(config),
+        *_unheard_results(config),
+        *_possible_losses(config),
+        *_idle_settings(config),
+    ]
 
 
 def _open_doors(config: Config) -> Iterator[Problem]:
@@ -25,6 +31,15 @@ def _open_doors(config: Config) -> Iterator[Problem]:
         missing = [key for key, block in (("tls", listener.tls), ("auth", listener.auth)) if block is None]
         if missing:
             yield path_text(listener.path), f"reachable from the network without {' and '.join(missing)}"
+
+
+def _bare_tokens(config: Config) -> Iterator[Problem]:
+    for name, exporter in config.exporters.items():
+        if isinstance(exporter, ConsoleExporterConfig) or exporter.auth is None:
+            continue
+        is_plain = exporter.endpoint.startswith("http://") or (exporter.tls is not None and exporter.tls.insecure)
+        if is_plain:
+            yield path_text(("exporters", name, "auth")), "the token is sent without TLS"
 
 
 def _unheard_results(config: Config) -> Iterator[Problem]:

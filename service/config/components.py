@@ -49,7 +49,7 @@ class Components:
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         one_of_each = handler.resolve_ref_schema(handler(schema))
         return {
-            "type": "object",
+            "type": ["object", "null"],
             "patternProperties": {
                 type_pattern(name): block for name, block in one_of_each.get("properties", {}).items()
             },
@@ -57,6 +57,8 @@ class Components:
         }
 
     def _validate(self, value: object) -> dict[str, Block]:
+        if value is None:
+            return {}
         if not isinstance(value, dict):
             raise PydanticCustomError("components", "should map component ids to their blocks")
         blocks: dict[str, Block] = {}

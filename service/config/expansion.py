@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from service.config.yaml_reader import MAX_TEXT_BYTES, UnreadableYaml, Value, read_yaml
+from service.config.yaml_reader import MAX_TEXT_BYTES, SURROGATES, UnreadableYaml, Value, read_yaml
 
 Location = tuple[str | int, ...]
 """Keys and list positions from the top of the configuration."""
@@ -88,6 +88,8 @@ class Expansion:
         text = self._environ.get(name, default if dash else None)
         if text is None:
             raise Unexpandable("the environment variable " + name + " is not set and there is no :-default")
+        if not text.isascii() and SURROGATES.search(text):
+            raise Unexpandable("the environment variable " + name + " is not UTF-8 text")
         return text
 
 

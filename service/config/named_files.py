@@ -20,8 +20,15 @@ def missing_files(config: Config) -> list[Problem]:
     return [
         (path_text(path), "no such file")
         for path, name in _named_files(config)
-        if name is not None and not Path(name).is_file()
+        if name is not None and not _is_file(Path(name))
     ]
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def _named_files(config: Config) -> Iterator[tuple[tuple[str, ...], str | None]]:

@@ -24,7 +24,7 @@ MAX_VALUES = 200_000
 """Counted after aliases are unfolded, so that a few lines cannot become gigabytes."""
 MAX_DIGITS = 25
 
-_SURROGATES = re.compile("[\ud800-\udfff]")
+SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class Mark(Protocol):
@@ -92,9 +92,9 @@ def read_yaml(text: str) -> Value:
 
 def _without_quotes(error: yaml.MarkedYAMLError) -> str:
     """
-    What PyYAML says is wrong, less anything it quotes longer than one character.
+    What PyYAML says is wrong, less the names that it quotes; single characters and `<token>`s stay.
     """
-    return re.sub(r"(['\"])..+\1", "…", error.problem or "not YAML", flags=re.DOTALL)
+    return re.sub("""(['"])[^'"<]{2,}\\1""", "…", error.problem or "not YAML")
 
 
 class _Unfolding:
@@ -149,7 +149,7 @@ def _scalar(node: yaml.ScalarNode) -> Scalar:
 
 def _text(node: yaml.ScalarNode) -> str:
     text: str = node.value
-    if _SURROGATES.search(text):
+    if SURROGATES.search(text):
         raise UnreadableYaml(node.start_mark, "a character that is half of a surrogate pair")
     return text
 
