@@ -1,0 +1,7 @@
+"""
+`python -m service` is `toolscore`.
+"""
+
+from service.cli import main
+
+main()

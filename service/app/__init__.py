@@ -1,0 +1,3 @@
+"""
+The composition root: the configuration becomes a running service, in plain constructor calls.
+"""

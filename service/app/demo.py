@@ -1,0 +1,150 @@
+"""
+The demo: the whole service in one process, real recordings through real OTLP/gRPC, a downstream that counts.
+
+Nothing is simulated but the agents, whose exports were recorded. Everything listens on free loopback ports.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import grpc
+import grpc.aio
+from msgspec import Struct
+
+from proto_adapters.split import OriginTable, count_items, split_traces
+from service.app.app import App
+from service.clock import SystemClock
+from service.config import Config, config_from_tree
+from service.pipeline import Accepted, Signal
+from service.processor.outputs import Scored
+from service.receiver.otlp_grpc import SERVICES, GrpcReceiverSettings, OtlpGrpcReceiver
+from service.replay.files import read_requests
+from service.telemetry.recorder import NullRecorder
+
+RECORDINGS = Path(__file__).parent / "recordings"
+LOOPBACK = "127.0.0.1:0"
+TIMEOUT_SECONDS = 30
+
+EXPECTATION = {
+    "name": "plan_a_trip",
+    "expected_tools": ["search_flights", "get_weather", "book_hotel"],
+    "conditions": [
+        {
+            "condition_type": "tools_called_in_order",
+            "name": "hotel_last",
+            "tools": ["search_flights", "get_weather", "book_hotel"],
+        }
+    ],
+}
+
+
+class Downstream:
+    """
+    The next hop: a receiver that counts what arrives. Implements `service.pipeline.Consumer`.
+    """
+
+    def __init__(self) -> None:
+        self.counts = dict.fromkeys(Signal, 0)
+
+    async def consume(self, signal: Signal, request: bytes) -> Accepted:
+        item_count = count_items(request)
+        self.counts[signal] += item_count
+        return Accepted(item_count=item_count)
+
+    def may_take(self, size: int) -> bool:
+        return size > 0
+
+
+class DemoResult(Struct, frozen=True):
+    """
+    What came out. `received` counts what the downstream got, by signal.
+    """
+
+    scored: list[Scored]
+    sent_spans: int
+    received: dict[Signal, int]
+
+
+class _Collector:
+    """
+    Collects scored traces until all expected ones are there.
+    """
+
+    def __init__(self, trace_ids: Iterable[bytes]) -> None:
+        self._missing = set(trace_ids)
+        self.scored_traces: list[Scored] = []
+        self.is_complete = asyncio.Event()
+
+    def scored(self, scored: Scored) -> None:
+        self.scored_traces.append(scored)
+        self._missing.discard(bytes.fromhex(scored.assessment.occurrence))
+        if not self._missing:
+            self.is_complete.set()
+
+
+def demo_config(downstream_port: int) -> Config:
+    """
+    Short timers, since recordings arrive at once.
+    """
+    return config_from_tree(
+        {
+            "receivers": {"otlp": {"protocols": {"grpc": {"endpoint": LOOPBACK}}}},
+            "processors": {
+                "tool_scoring": {
+                    "decision_delay": "300ms",
+                    "idle_timeout": "1s",
+                    "count_embedded_calls": True,
+                    "expectations": [EXPECTATION],
+                }
+            },
+            "exporters": {"otlp_grpc": {"endpoint": f"127.0.0.1:{downstream_port}", "tls": {"insecure": True}}},
+            "service": {"telemetry": {"metrics": {"level": "none"}}},
+        }
+    )
+
+
+async def run_demo(recordings: Path = RECORDINGS) -> DemoResult:
+    """
+    Send every recording of a folder through the service. Raises `TimeoutError` if traces are left unscored.
+    """
+    requests = [
+        request.payload
+        for path in sorted(recordings.glob("*.jsonl*"))
+        for request in read_requests(path)
+        if request.signal is Signal.TRACES
+    ]
+    downstream = Downstream()
+    receiver = OtlpGrpcReceiver(GrpcReceiverSettings(endpoint=LOOPBACK), downstream, NullRecorder())
+    await receiver.start()
+    collector = _Collector(_scorable_traces(requests))
+    app = App(demo_config(receiver.port), SystemClock(), [collector])
+    try:
+        await app.start()
+        await _send(requests, app.receivers.grpc_ports[0])
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            await collector.is_complete.wait()
+    finally:
+        await app.stop()
+        await receiver.stop(0)
+    return DemoResult(collector.scored_traces, sum(map(count_items, requests)), downstream.counts)
+
+
+def _scorable_traces(requests: Iterable[bytes]) -> set[bytes]:
+    """
+    The traces of a recording that hold more than set-up spans: those with at least two spans.
+    """
+    origins = OriginTable()
+    counts: dict[bytes, int] = {}
+    for request in requests:
+        for _, spans in split_traces(request, origins).groups:
+            for span in spans:
+                counts[span[2:18]] = counts.get(span[2:18], 0) + 1
+    return {trace_id for trace_id, count in counts.items() if count > 1}
+
+
+async def _send(requests: Sequence[bytes], port: int) -> None:
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        export = channel.unary_unary(f"/{SERVICES[Signal.TRACES]}/Export")
+        for request in requests:
+            await export(request)

@@ -1,0 +1,116 @@
+"""
+From what an operator configured to what the parts of the service are told.
+"""
+
+from proto_adapters.span_read import ReadOptions
+
+from proto_adapters.decoding import DecodeOptions
+from proto_adapters.trace_assembly import AssemblyOptions
+from service.buffer.completion import CompletionSettings
+from service.conditions import ToolRequirement, walk
+from service.config import Config, ToolScoringConfig
+from service.config.root_span import root_condition
+from service.processor.outbox import OutboxSettings
+from service.processor.settings import Annotate, ProcessorSettings
+from service.scoring.evidence import MILLISECOND_NS, EvidenceSettings
+from service.scoring.settings import ScoringSettings
+from service.telemetry.recorder import LateAction
+
+
+def processor_settings(config: Config, *, process_start_ns: int) -> ProcessorSettings:
+    """
+    *process_start_ns* is 0 where a journal bridges restarts.
+    """
+    block = config.tool_scoring
+    attribute = block.expected_tools_attribute
+    return ProcessorSettings(
+        hold=block.mode == "hold",
+        annotate=Annotate(block.annotate),
+        completion=CompletionSettings(
+            decision_delay_ns=block.decision_delay_ns,
+            idle_timeout_ns=block.idle_timeout_ns,
+            trace_timeout_ns=block.trace_timeout_ns,
+            num_traces=block.num_traces,
+            span_limit=block.span_limit,
+            maximum_trace_size_bytes=block.maximum_trace_size_bytes,
+        ),
+        root_condition=root_condition(block.root_span_condition),
+        decoding=decode_options(block),
+        max_buffer_bytes=block.max_buffer_bytes,
+        max_span_bytes=config.processors.batch.max_request_size_bytes,
+        decision_cache_size=block.decision_cache.size,
+        late_spans=LateAction(block.late_spans.action),
+        score_on_eviction=block.eviction.policy == "score",
+        drop_pending_on_shutdown=block.drop_pending_traces_on_shutdown,
+        evaluation_span=block.evaluation_span,
+        drop_untrusted=block.untrusted_attributes == "drop",
+        kept_attributes=frozenset() if attribute is None else frozenset({attribute}),
+        dimensions=block.dimensions,
+        process_start_ns=process_start_ns,
+    )
+
+
+def decode_options(block: ToolScoringConfig) -> DecodeOptions:
+    """
+    Which attributes of which spans have to be read.
+    """
+    condition = root_condition(block.root_span_condition)
+    attribute = block.expected_tools_attribute
+    keys = {*block.dimensions, *condition.keys, attribute, block.completeness_attribute}
+    keys.update(key for entry in block.expectations for key in entry.match.attributes)
+    read = ReadOptions(
+        keep_arguments=reads_arguments(block),
+        read_results=block.order_from_embedded_calls,
+        selected_keys=frozenset(key for key in keys if key is not None),
+    )
+    view_all = bool(condition.attributes) or condition.accept_remote_parent or attribute is not None
+    return DecodeOptions(read=read, view_all=view_all)
+
+
+def reads_arguments(block: ToolScoringConfig) -> bool:
+    """
+    Arguments are read only if a condition asks for them.
+    """
+    return any(
+        isinstance(tool, ToolRequirement) and tool.reads_arguments
+        for entry in block.expectations
+        for condition in entry.conditions
+        for leaf in walk(condition)
+        for tool in getattr(leaf, "tools", ())
+    )
+
+
+def assembly_options(block: ToolScoringConfig) -> AssemblyOptions:
+    return AssemblyOptions(handoffs_as_tools=block.handoffs_as_tools, clock_tolerance_ns=block.clock_skew_tolerance_ns)
+
+
+def evidence_settings(block: ToolScoringConfig) -> EvidenceSettings:
+    resolution = block.timestamp_resolution
+    return EvidenceSettings(
+        root_condition=root_condition(block.root_span_condition),
+        completeness_attribute=block.completeness_attribute,
+        resolution_ns=MILLISECOND_NS if resolution == "auto" else resolution,
+        order_from_embedded_calls=block.order_from_embedded_calls,
+        restart_window_ns=block.trace_timeout_ns,
+    )
+
+
+def scoring_settings(block: ToolScoringConfig) -> ScoringSettings:
+    return ScoringSettings(
+        metric_name=block.tool_selection_accuracy.metric_name,
+        clock_skew_tolerance_ns=block.clock_skew_tolerance_ns,
+        tool_name_aliases=block.tool_name_aliases,
+        allow_false_on_inferred=block.allow_false_on_inferred,
+        count_embedded_calls=block.count_embedded_calls,
+        order_from_embedded_calls=block.order_from_embedded_calls,
+        metrics=block.additional_metrics,
+    )
+
+
+def outbox_settings(config: Config) -> OutboxSettings:
+    batch = config.processors.batch
+    return OutboxSettings(
+        max_items=batch.send_batch_size,
+        flush_after_ns=batch.timeout_ns,
+        request_limit_bytes=batch.max_request_size_bytes,
+    )

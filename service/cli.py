@@ -1,0 +1,31 @@
+"""
+The command line, `toolscore`.
+
+Nothing but the list of commands: each is a module of `service.commands`.
+"""
+
+import typer
+
+from service.commands.demo import demo
+from service.commands.explain import explain
+from service.commands.healthcheck import healthcheck
+from service.commands.manifest import manifest
+from service.commands.serve import serve
+from service.commands.validate import validate
+
+app = typer.Typer(
+    name="toolscore",
+    help="Scores tool selection and tool order of LLM agents online, from OpenTelemetry traces.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for command in (serve, demo, validate, explain, manifest, healthcheck):
+    app.command()(command)
+
+
+def main() -> None:
+    """
+    Run the command that the arguments name.
+    """
+    app()

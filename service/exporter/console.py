@@ -1,0 +1,83 @@
+"""
+The console exporter: one line for each scored trace.
+
+For people at a terminal. It prints names, scores and coverage; never arguments, results or message text.
+"""
+
+from rich.console import Console
+from rich.text import Text
+
+from service.evaluation import Evaluation, Status, Verdict
+from service.processor.outputs import Scored
+from service.scoring.assessment import Assessment
+
+NO_EXPECTATION = "no expectation (try --expect a,b)"
+STYLES = {Verdict.TRUE: "green", Verdict.FALSE: "red", Verdict.UNDETERMINED: "yellow"}
+MAX_NAMES = 8
+
+
+class ConsoleExporter:
+    """
+    Prints to *console*. Implements `service.processor.outputs.Observer`.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(soft_wrap=True, highlight=False)
+
+    def scored(self, scored: Scored) -> None:
+        """
+        Print one line for one closing.
+        """
+        assessment = scored.assessment
+        line = Text(f"{assessment.occurrence[:16]}  ")
+        if assessment.root is not None and assessment.root.origin.service_name:
+            line.append(f"{assessment.root.origin.service_name}  ", style="bold")
+        line.append(called_tools(assessment))
+        line.append("  ")
+        line.append_text(results(assessment))
+        line.append(f"  {scored.trigger}, {coverage(assessment)}", style="dim")
+        if scored.revision:
+            line.append(f", revision {scored.revision}", style="dim")
+        self._console.print(line)
+
+
+def called_tools(assessment: Assessment) -> str:
+    """
+    Called tools in the order of their starts, and the shape that they were read from.
+    """
+    evidence = assessment.evidence
+    names = [call.name for call in (evidence.calls or evidence.embedded_calls)]
+    shown = ", ".join(names[:MAX_NAMES]) + (f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
+    return f"[{shown or 'no tool calls'}] {'+'.join(evidence.shapes)}"
+
+
+def coverage(assessment: Assessment) -> str:
+    coverage = assessment.evidence.coverage
+    return f"{coverage.label} ({', '.join(coverage.reasons)})" if coverage.reasons else coverage.label
+
+
+def results(assessment: Assessment) -> Text:
+    """
+    Every evaluation with its score or verdict, and why there is none.
+    """
+    text = Text()
+    for evaluation in assessment.evaluations:
+        if evaluation.expectation is None and evaluation.status is Status.FAILED:
+            return Text(NO_EXPECTATION, style="dim")
+        text.append(f"{evaluation.name} ")
+        text.append_text(outcome(evaluation))
+        text.append("  ")
+    text.rstrip()
+    return text or Text(NO_EXPECTATION, style="dim")
+
+
+def outcome(evaluation: Evaluation) -> Text:
+    """
+    A score, a verdict, or the status with its reason.
+    """
+    reason = f" ({evaluation.reason})" if evaluation.reason else ""
+    if evaluation.label is not None:
+        return Text(f"{evaluation.label}{reason}", style=STYLES[evaluation.label])
+    if evaluation.score is None:
+        return Text(f"{evaluation.status}{reason}", style="yellow")
+    return Text(f"{evaluation.score:.2f}", style="green" if evaluation.score == 1 else "red")
