@@ -6,18 +6,16 @@ from collections import Counter
 from dataclasses import dataclass
 
 import pytest
-from conservation import assert_conserved, span_bag
+from conservation import assert_conserved
 from e2e.agent_runs import AGENT, REQUIRED, Recorded, record_runs
-from e2e.collectors import Collector, filing_collector, forwarding_collector
+from e2e.collectors import Collector
 from e2e.delivered import attributes, events, histogram_totals, roots_with_scores
-from e2e.peers import wait_until
-from e2e.service_process import toolscore
+from e2e.passage import pass_load
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
 
 ORDER = "lookup_before_refund"
 ACCURACY = "tool_selection_accuracy"
 TIMES = 4
-DELIVERED_WITHIN_S = 60
 SCORING = {
     "mode": "hold",
     "decision_delay": "200ms",
@@ -44,16 +42,14 @@ class Passage:
 
 @pytest.fixture(scope="module")
 def passage(tmp_path_factory: pytest.TempPathFactory) -> Passage:
-    directory = tmp_path_factory.mktemp("passage")
-    with (
-        filing_collector(directory / "b") as last,
-        toolscore(directory / "toolscore", last.grpc, SCORING) as service,
-        forwarding_collector(directory / "a", service.grpc) as first,
-    ):
-        sent = record_runs(OTLPSpanExporter(endpoint=first.grpc, insecure=True), times=TIMES)
-        expected = span_bag(sent.requests).total()
-        wait_until(lambda: span_bag(last.written("traces")).total() >= expected, within_s=DELIVERED_WITHIN_S)
-    return Passage(sent, last)
+    sent: list[Recorded] = []
+
+    def send(target: str) -> list[bytes]:
+        sent.append(record_runs(OTLPSpanExporter(endpoint=target, insecure=True), times=TIMES))
+        return sent[0].requests
+
+    last = pass_load(tmp_path_factory.mktemp("passage"), SCORING, send)
+    return Passage(sent[0], last)
 
 
 def test_every_span_comes_out_exactly_once_and_unchanged(passage: Passage) -> None:

@@ -14,6 +14,11 @@ from e2e.peers import PeerFailed, running
 from e2e.sending import send_over_grpc, send_over_http
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from recorded import BUNDLES, recordings
+
+
+def every_recorded_request() -> list[bytes]:
+    return [request for bundle in BUNDLES for found in recordings(bundle) for request in found.requests]
 
 
 def test_two_collectors_deliver_every_span_of_the_sdk_unchanged(tmp_path: Path) -> None:
@@ -32,10 +37,10 @@ def test_two_collectors_deliver_every_span_of_the_sdk_unchanged(tmp_path: Path) 
         pytest.param(send_over_http, lambda collector: collector.http, id="http"),
     ],
 )
-def test_two_collectors_deliver_raw_requests_unchanged(
+def test_two_collectors_deliver_recordings_of_real_agents_unchanged(
     send: Callable[[str, Iterable[bytes]], None], address: Callable[[Collector], str], tmp_path: Path
 ) -> None:
-    requests = record_runs(InMemorySpanExporter()).requests
+    requests = every_recorded_request()
 
     with filing_collector(tmp_path / "b") as last, forwarding_collector(tmp_path / "a", last.grpc) as first:
         send(address(first), requests)
