@@ -80,16 +80,23 @@ def _kind(metric: Metric) -> str:
 
 
 def _distribution(family: str, point: HistogramDataPoint, *, with_exemplars: bool) -> Iterator[str]:
-    attributes: Labels = point.attributes or {}
-    bounds = [*point.explicit_bounds, float("inf")]
+    labels = _pairs(point.attributes or {})
+    start = f"{family}_bucket{{{labels}," if labels else f"{family}_bucket{{"
     exemplars = _by_bucket(point.exemplars, point.explicit_bounds) if with_exemplars else {}
     seen = 0
-    for index, count in enumerate(point.bucket_counts):
+    for index, (count, bound) in enumerate(zip(point.bucket_counts, _spelt(point.explicit_bounds), strict=True)):
         seen += count
-        labels = _labels(attributes, le=_bound(bounds[index]))
-        yield f"{family}_bucket{labels} {seen}{_exemplar(exemplars.get(index))}"
-    yield f"{family}_sum{_labels(attributes)} {point.sum}"
-    yield f"{family}_count{_labels(attributes)} {point.count}"
+        yield f'{start}le="{bound}"}} {seen}{_exemplar(exemplars.get(index))}'
+    braces = f"{{{labels}}}" if labels else ""
+    yield f"{family}_sum{braces} {point.sum}"
+    yield f"{family}_count{braces} {point.count}"
+
+
+def _spelt(bounds: Sequence[float]) -> list[str]:
+    """
+    The canonical spelling, `1.0` and not `1`, in both formats, so that a series does not change with the format.
+    """
+    return [*(str(float(bound)) for bound in bounds), "+Inf"]
 
 
 def _by_bucket(exemplars: Sequence[Exemplar], bounds: Sequence[float]) -> dict[int, Exemplar]:
@@ -107,12 +114,13 @@ def _exemplar(exemplar: Exemplar | None) -> str:
     return f" # {{{ids}}} {exemplar.value} {seconds}.{nanoseconds:09d}"
 
 
-def _labels(attributes: Labels, *, le: str | None = None) -> str:
-    pairs = _joined(attributes.items())
-    if le is not None:
-        pairs["le"] = le
-    listed = ",".join(f'{name}="{_escape(value)}"' for name, value in pairs.items())
-    return f"{{{listed}}}" if listed else ""
+def _labels(attributes: Labels) -> str:
+    pairs = _pairs(attributes)
+    return f"{{{pairs}}}" if pairs else ""
+
+
+def _pairs(attributes: Labels) -> str:
+    return ",".join(f'{name}="{_escape(value)}"' for name, value in _joined(attributes.items()).items())
 
 
 def _joined(attributes: Iterable[tuple[str, object]]) -> dict[str, str]:
@@ -125,13 +133,6 @@ def _joined(attributes: Iterable[tuple[str, object]]) -> dict[str, str]:
         text = str(value).lower() if isinstance(value, bool) else str(value)
         joined[name] = f"{joined[name]};{text}" if name in joined else text
     return joined
-
-
-def _bound(bound: float) -> str:
-    """
-    The canonical spelling, `1.0` and not `1`, in both formats, so that a series does not change with the format.
-    """
-    return "+Inf" if bound == float("inf") else str(float(bound))
 
 
 def _escape(text: str) -> str:

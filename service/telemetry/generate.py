@@ -115,8 +115,7 @@ def _tuple(items: list[str], margin: str) -> str:
 
 def _documentation(metadata: Metadata) -> Iterator[str]:
     yield f"<!-- {NOTICE} -->\n\n# Telemetry\n"
-    yield "What the service tells about itself and about the agents it scores."
-    yield "The name in brackets is the one in Prometheus."
+    yield metadata.introduction
     for section in metadata.sections:
         yield f"\n## {section.title}\n\n{section.description}\n"
         yield "| metric | kind, unit | attributes | what it says |\n|---|---|---|---|"

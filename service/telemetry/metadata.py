@@ -52,6 +52,7 @@ class OutputAttribute(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Metadata(Struct, frozen=True, forbid_unknown_fields=True):
+    introduction: str
     metric_attributes: dict[str, MetricAttribute]
     sections: tuple[Section, ...]
     output_attributes: dict[str, OutputAttribute]

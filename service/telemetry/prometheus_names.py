@@ -5,6 +5,7 @@ Pure. Source: OpenTelemetry specification, "Prometheus and OpenMetrics compatibi
 """
 
 import re
+from functools import cache
 
 UNITS = {"s": "seconds", "By": "bytes", "1": "ratio"}
 """Of the units that `service/metadata.yaml` uses; annotations in braces are dropped."""
@@ -47,6 +48,10 @@ def is_gauge(kind: str) -> bool:
     return kind == "gauge" or (kind.startswith("observable_") and not is_counter(kind))
 
 
+@cache
 def label_name(key: str) -> str:
+    """
+    The label for an attribute key. Kept for each key: keys come from the metadata and the configuration only.
+    """
     plain = _NOT_IN_LABELS.sub("_", key)
     return f"key_{plain}" if plain[:1].isdigit() else plain

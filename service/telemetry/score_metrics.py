@@ -5,12 +5,10 @@ Values in, counts out: no clock (the time of an exemplar is a parameter), no I/O
 dimensions (design §9).
 """
 
-from opentelemetry.sdk.metrics import Exemplar
-
 from service.evaluation import Evaluation, Verdict
 from service.telemetry import instruments
 from service.telemetry.lifetimes import Labels
-from service.telemetry.meter import Meter
+from service.telemetry.meter import Meter, SeenOn
 from service.telemetry.recorder import Subject
 
 MAX_VALUE_LENGTH = 200
@@ -44,7 +42,8 @@ class ScoreMetrics:
         if evaluation.score is None:
             return
         base, dimensions = self._labels(evaluation, subject)
-        self._score.record(evaluation.score, (*base, *dimensions), exemplar(evaluation.score, subject, now_ns))
+        seen_on = SeenOn(now_ns, subject.trace_id, subject.span_id) if subject.trace_id else None
+        self._score.record(evaluation.score, (*base, *dimensions), seen_on)
 
     def revise(self, before: Evaluation, after: Evaluation) -> None:
         labels = (after.name, outcome(before), outcome(after))
@@ -59,7 +58,7 @@ class ScoreMetrics:
         base = (
             evaluation.name,
             evaluation.expectation or "",
-            subject.partition.value,
+            subject.partition,
             label_value(subject.service_name),
             label_value(subject.agent_name or ""),
         )
@@ -73,7 +72,7 @@ def outcome(evaluation: Evaluation) -> str:
     """
     The verdict of a condition, or the status of what has none.
     """
-    return (evaluation.label or evaluation.status).value
+    return evaluation.label or evaluation.status
 
 
 def label_value(text: str) -> str:
@@ -82,13 +81,3 @@ def label_value(text: str) -> str:
     """
     cut = text[:MAX_VALUE_LENGTH]
     return cut if cut.isascii() else cut.encode("utf-8", "replace").decode()
-
-
-def exemplar(value: float, subject: Subject, now_ns: int) -> Exemplar | None:
-    """
-    Leads from a point to the trace that was scored.
-    """
-    if not subject.trace_id:
-        return None
-    trace_id, span_id = (int.from_bytes(one, "big") for one in (subject.trace_id, subject.span_id))
-    return Exemplar({}, value, now_ns, span_id, trace_id)

@@ -3,10 +3,9 @@ Counters, histograms and levels, and how long and how many of their series live.
 """
 
 import pytest
-from opentelemetry.sdk.metrics import Exemplar
 from opentelemetry.sdk.metrics.export import Gauge, HistogramDataPoint, Metric, NumberDataPoint, Sum
 
-from service.telemetry.meter import MAX_EXEMPLARS, Counter, Histogram, Level, Limits
+from service.telemetry.meter import MAX_EXEMPLARS, Counter, Histogram, Level, Limits, SeenOn
 from service.telemetry.specs import CounterSpec, HistogramSpec, LevelKind, LevelSpec
 
 SPANS = CounterSpec("spans", "{span}", "Spans.", ("reason",))
@@ -100,7 +99,7 @@ def test_a_distribution_tells_count_sum_and_range() -> None:
 def test_the_latest_exemplars_are_kept_over_collections() -> None:
     histogram = Histogram(SCORE, ROOMY, started_ns=0)
     for span_id in range(1, 8):
-        histogram.record(1, ("accuracy",), Exemplar({}, 1, span_id, span_id, 9))
+        histogram.record(1, ("accuracy",), SeenOn(span_id, b"\x09" * 16, bytes([span_id])))
 
     first = distributions(histogram.collect(1))
     second = distributions(histogram.collect(2))
