@@ -1,14 +1,16 @@
 """
 One try to send one request: its result, and what a client must offer for it.
 
-Values and a protocol only. Both transports map what they see to an `Attempt`; retry, splitting and counting know
+Values and a protocol; no I/O. Both transports map what they see to an `Attempt`; retry, splitting and counting know
 nothing else of gRPC or HTTP.
 """
 
 from enum import StrEnum
 from typing import Protocol
 
+from google.protobuf.message import DecodeError
 from msgspec import Struct
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from service.pipeline import Signal
 
@@ -52,13 +54,22 @@ class Client(Protocol):
 
 
 MESSAGE_LIMIT = 300
+"""Downstream is not trusted to be brief; the log escapes what it sends (`service.telemetry.logs`)."""
 
 
-def printable(message: str) -> str:
+def read_success(response: bytes) -> Attempt:
     """
-    *message* fit for a log line: downstream is not trusted to keep it short or free of control characters.
+    A success with its response in protobuf: `partial_success` has the same field numbers for all three signals.
+
+    An answer that is not OTLP still says OK: the request was taken.
     """
-    return "".join(c if c.isprintable() else " " for c in message[:MESSAGE_LIMIT])
+    try:
+        partial = ExportTraceServiceResponse.FromString(response).partial_success
+    except DecodeError:
+        return Attempt(outcome=AttemptOutcome.DELIVERED)
+    return Attempt(
+        outcome=AttemptOutcome.DELIVERED, rejected=partial.rejected_spans, message=partial.error_message[:MESSAGE_LIMIT]
+    )
 
 
 def timeout() -> Attempt:
@@ -66,4 +77,11 @@ def timeout() -> Attempt:
 
 
 def connection_error(message: str) -> Attempt:
-    return Attempt(outcome=AttemptOutcome.RETRYABLE, error_type="connection_error", message=printable(message))
+    return Attempt(outcome=AttemptOutcome.RETRYABLE, error_type="connection_error", message=message[:MESSAGE_LIMIT])
+
+
+def describe(attempt: Attempt) -> str:
+    """
+    The failure in words, for the log.
+    """
+    return f"{attempt.error_type} ({attempt.message})" if attempt.message else attempt.error_type

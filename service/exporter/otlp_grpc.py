@@ -13,10 +13,9 @@ import grpc.aio
 from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 from msgspec import Struct
-from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
 
 from service.durations import SECOND, ceil_milliseconds
-from service.exporter.attempt import Attempt, AttemptOutcome, printable
+from service.exporter.attempt import MESSAGE_LIMIT, Attempt, AttemptOutcome, read_success
 from service.pipeline import Signal
 
 DETAILS_KEY = "grpc-status-details-bin"
@@ -103,7 +102,7 @@ class OtlpGrpcClient:
             compression=self._compression,
         )
         try:
-            return read_response(await call)
+            return read_success(await call)
         except grpc.aio.AioRpcError as error:
             return read_error(error.code(), error.details() or "", _details_of(error))
 
@@ -119,21 +118,6 @@ def _details_of(error: grpc.aio.AioRpcError) -> bytes:
     return b""
 
 
-def read_response(response: bytes) -> Attempt:
-    """
-    A success. `partial_success` has the same field numbers in all three signals' responses.
-
-    An answer that is not OTLP still says OK: the request was taken.
-    """
-    try:
-        partial = trace_service_pb2.ExportTraceServiceResponse.FromString(response).partial_success
-    except DecodeError:
-        return Attempt(outcome=AttemptOutcome.DELIVERED)
-    return Attempt(
-        outcome=AttemptOutcome.DELIVERED, rejected=partial.rejected_spans, message=printable(partial.error_message)
-    )
-
-
 def read_error(code: grpc.StatusCode, message: str, details: bytes) -> Attempt:
     """
     A status other than OK. *details* is a serialised `google.rpc.Status`, or empty.
@@ -144,13 +128,13 @@ def read_error(code: grpc.StatusCode, message: str, details: bytes) -> Attempt:
         return Attempt(
             outcome=AttemptOutcome.RETRYABLE,
             error_type=code.name,
-            message=printable(message),
+            message=message[:MESSAGE_LIMIT],
             retry_after_ns=retry_after_ns,
         )
     return Attempt(
         outcome=AttemptOutcome.PERMANENT,
         error_type=code.name,
-        message=printable(message),
+        message=message[:MESSAGE_LIMIT],
         may_be_content=code not in _ABOUT_THE_SENDER,
     )
 

@@ -12,15 +12,13 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from service.clock import Clock, SystemClock
-from service.durations import MINUTE
-from service.exporter.attempt import Attempt, AttemptOutcome, Client
+from service.exporter.attempt import Attempt, AttemptOutcome, Client, describe
 from service.exporter.retry import Pause, RetrySchedule, RetrySettings
 from service.exporter.splitting import Part, halve
 from service.pipeline import ExportRequest, SendOutcome, Signal
 from service.telemetry.recorder import LossReason, Recorder
 
 _logger = logging.getLogger(__name__)
-LOG_INTERVAL_NS = MINUTE
 
 
 class Tally(Struct):
@@ -68,7 +66,6 @@ class Sender:
         self._uniform = uniform
         self._abandoned_is_lost = abandoned_is_lost
         self._pause = Pause()
-        self._next_log_ns = 0
 
     def hurry(self) -> None:
         """
@@ -111,7 +108,7 @@ class Sender:
             if delay_ns is None:
                 return attempt
             self._recorder.retried(signal, self._exporter, attempt.error_type)
-            self._warn(f"is tried again: {attempt.error_type} {attempt.message}")
+            _logger.warning("sending to %s fails, and is tried again: %s", self._exporter, describe(attempt))
             await self._pause.wait(delay_ns)
 
     async def _try(self, signal: Signal, part: Part) -> Attempt:
@@ -119,8 +116,7 @@ class Sender:
             return await self._client.send(signal, part.payload)
         except Exception as defect:
             # A defect of ours must not cost spans: it is retried like an outage, and seen in counters and log.
-            if self._is_log_due():
-                _logger.exception("a request to %s failed by a defect", self._exporter)
+            _logger.exception("sending to %s failed by a defect, the request is tried again", self._exporter)
             return Attempt(outcome=AttemptOutcome.RETRYABLE, error_type=type(defect).__name__)
 
     def _delivered(self, signal: Signal, part: Part, attempt: Attempt, tally: Tally) -> None:
@@ -132,19 +128,19 @@ class Sender:
             self._recorder.partially_rejected(signal, self._exporter, rejected)
             self._recorder.lost(signal, LossReason.REJECTED_DOWNSTREAM, rejected)
         if rejected or attempt.message:
-            self._warn(f"was taken but for {rejected} items: {attempt.message}")
+            _logger.warning("%s took a request with reservations: %s", self._exporter, attempt.message)
 
     def _refused(self, signal: Signal, part: Part, attempt: Attempt, tally: Tally) -> None:
         tally.rejected += part.item_count
         self._recorder.send_failed(signal, self._exporter, part.item_count, attempt.error_type)
         self._recorder.lost(signal, LossReason.REJECTED_DOWNSTREAM, part.item_count)
-        self._warn(f"was refused for good ({part.item_count} items): {attempt.error_type} {attempt.message}")
+        _logger.warning("%s refused a request for good: %s", self._exporter, describe(attempt))
 
     def _given_up(self, signal: Signal, part: Part, attempt: Attempt, tally: Tally) -> None:
         reason = LossReason.SHUTDOWN if self._pause.has_ended else LossReason.RETRIES_EXHAUSTED
         tally.abandoned += part.item_count
         self._abandoned(signal, part.item_count, attempt.error_type, reason)
-        self._warn(f"was given up ({part.item_count} items): {attempt.error_type} {attempt.message}")
+        _logger.warning("sending to %s was given up: %s", self._exporter, describe(attempt))
 
     def abandon(self, signal: Signal, items: int) -> None:
         """
@@ -156,15 +152,3 @@ class Sender:
         self._recorder.send_failed(signal, self._exporter, items, error_type)
         if self._abandoned_is_lost:
             self._recorder.lost(signal, reason, items)
-
-    def _warn(self, what: str) -> None:
-        if self._is_log_due():
-            _logger.warning("a request to %s %s", self._exporter, what)
-
-    def _is_log_due(self) -> bool:
-        """At most one line in a minute: a failing exporter must not flood the log."""
-        now_ns = self._clock.monotonic_ns()
-        if now_ns < self._next_log_ns:
-            return False
-        self._next_log_ns = now_ns + LOG_INTERVAL_NS
-        return True

@@ -5,6 +5,7 @@ Knows neither gRPC nor HTTP. Everything runs on the event loop, so nothing here 
 """
 
 import logging
+from typing import Self
 
 from service.errors import MalformedRequest, PermissionDenied, Refused, RequestError, RequestTooLarge, Unauthenticated
 from service.pipeline import Accepted, Consumer, Signal
@@ -33,6 +34,7 @@ class Intake:
         self._recorder = recorder
         self._transport = transport
         self._is_closed = False
+        self._reserved = 0
 
     def close(self) -> None:
         """
@@ -46,8 +48,24 @@ class Intake:
         """
         if self._is_closed:
             raise Refused(RefusalReason.SHUTTING_DOWN)
-        if not self._consumer.may_take(size):
+        if not self._consumer.may_take(self._reserved + size):
             raise Refused(RefusalReason.MEMORY_LIMIT)
+
+    def reservation(self) -> "Reservation":
+        """
+        Room for a body that is still being read.
+        """
+        return Reservation(self)
+
+    def reserve(self, size: int) -> None:
+        """
+        Like `admit`, and what is reserved counts for all that come later.
+        """
+        self.admit(size)
+        self._reserved += size
+
+    def release(self, size: int) -> None:
+        self._reserved -= size
 
     async def take(self, signal: Signal, request: bytes) -> Accepted:
         """
@@ -74,6 +92,29 @@ class Intake:
             self._recorder.refused(signal, self._transport, _refusal_reason(error))
         else:
             self._recorder.failed(signal, self._transport, _FAILURES.get(type(error), FailureReason.INTERNAL))
+
+
+class Reservation:
+    """
+    The memory of one body at the door, given back when the block ends: many slow senders must not add up unseen.
+    """
+
+    def __init__(self, intake: Intake) -> None:
+        self._intake = intake
+        self._size = 0
+
+    def grow(self, size: int) -> None:
+        """
+        Reserve *size* bytes more. Raises `Refused`.
+        """
+        self._intake.reserve(size)
+        self._size += size
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._intake.release(self._size)
 
 
 def _refusal_reason(error: Refused) -> RefusalReason:
