@@ -40,10 +40,9 @@ async def client(clock: ManualClock, health: Health, recorder: OtelRecorder) -> 
     add_metrics_route(app, recorder.collect)
     runner = web.AppRunner(app)
     await runner.setup()
-    await web.TCPSite(runner, "localhost", 0).start()
-    host, port, *_ = runner.addresses[0]
-    base = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    async with ClientSession(base) as session:
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    port = runner.addresses[0][1]
+    async with ClientSession(f"http://127.0.0.1:{port}") as session:
         yield session
     await runner.cleanup()
 

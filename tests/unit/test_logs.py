@@ -112,8 +112,8 @@ def test_a_traceback_is_written_below_its_message(stream: io.StringIO, clock: Ma
     [
         ("authorization: Bearer abc.def-123==", "authorization: Bearer [REDACTED]"),
         ("{'authorization': 'basic dXNlcjpwYXNz'}", "{'authorization': 'basic [REDACTED]'}"),
-        ("sending to https://user:pass@collector:4317 failed", "sending to https://[REDACTED]@collector:4317 failed"),
-        ("https://collector:4317/v1/traces", "https://collector:4317/v1/traces"),
+        ("sending to grpc://user:pass@collector:4317 failed", "sending to grpc://[REDACTED]@collector:4317 failed"),
+        ("grpc://collector:4317", "grpc://collector:4317"),
         ("tab\tand nul\x00", r"tab\tand nul\x00"),
         ("plain text, größe 5", "plain text, größe 5"),
     ],
