@@ -7,7 +7,7 @@ matching span the root of an occurrence of its own.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -127,6 +127,23 @@ def owners(roots: Iterable[CanonicalSpan], spans: Iterable[CanonicalSpan]) -> di
                 owner_of[child_id] = owner_of[parent_id]
                 open_ids.append(child_id)
     return owner_of
+
+
+def by_depth(root: CanonicalSpan, spans: Sequence[CanonicalSpan]) -> Iterator[CanonicalSpan]:
+    """
+    *root* and the spans below it, level by level, each level by start; then the spans that are not below it.
+    """
+    children: defaultdict[bytes | None, list[CanonicalSpan]] = defaultdict(list)
+    for span in sorted(spans, key=by_start):
+        children[span.parent_span_id].append(span)
+    seen = {root.span_id}
+    level = [root]
+    while level:
+        yield from level
+        below = [child for span in level for child in children.get(span.span_id, ()) if child.span_id not in seen]
+        seen.update(child.span_id for child in below)
+        level = sorted(below, key=by_start)
+    yield from (span for span in sorted(spans, key=by_start) if span.span_id not in seen)
 
 
 def span_to_annotate(spans: Sequence[CanonicalSpan], condition: RootCondition) -> CanonicalSpan | None:

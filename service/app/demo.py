@@ -16,6 +16,7 @@ from proto_adapters.split import OriginTable, count_items, split_traces
 from service.app.app import App
 from service.clock import SystemClock
 from service.config import Config, config_from_tree
+from service.config.yaml_reader import Value
 from service.pipeline import Accepted, Signal
 from service.processor.outputs import Scored
 from service.receiver.otlp_grpc import SERVICES, GrpcReceiverSettings, OtlpGrpcReceiver
@@ -26,7 +27,7 @@ RECORDINGS = Path(__file__).parent / "recordings"
 LOOPBACK = "127.0.0.1:0"
 TIMEOUT_SECONDS = 30
 
-EXPECTATION = {
+EXPECTATION: dict[str, Value] = {
     "name": "plan_a_trip",
     "expected_tools": ["search_flights", "get_weather", "book_hotel"],
     "conditions": [
@@ -100,7 +101,8 @@ def demo_config(downstream_port: int) -> Config:
             },
             "exporters": {"otlp_grpc": {"endpoint": f"127.0.0.1:{downstream_port}", "tls": {"insecure": True}}},
             "service": {"telemetry": {"metrics": {"level": "none"}}},
-        }
+        },
+        environ={},
     )
 
 
@@ -108,12 +110,7 @@ async def run_demo(recordings: Path = RECORDINGS) -> DemoResult:
     """
     Send every recording of a folder through the service. Raises `TimeoutError` if traces are left unscored.
     """
-    requests = [
-        request.payload
-        for path in sorted(recordings.glob("*.jsonl*"))
-        for request in read_requests(path)
-        if request.signal is Signal.TRACES
-    ]
+    requests = _recorded(recordings)
     downstream = Downstream()
     receiver = OtlpGrpcReceiver(GrpcReceiverSettings(endpoint=LOOPBACK), downstream, NullRecorder())
     await receiver.start()
@@ -128,6 +125,11 @@ async def run_demo(recordings: Path = RECORDINGS) -> DemoResult:
         await app.stop()
         await receiver.stop(0)
     return DemoResult(collector.scored_traces, sum(map(count_items, requests)), downstream.counts)
+
+
+def _recorded(folder: Path) -> list[bytes]:
+    paths = sorted(folder.glob("*.jsonl*"))
+    return [payload for path in paths for signal, payload in read_requests(path) if signal is Signal.TRACES]
 
 
 def _scorable_traces(requests: Iterable[bytes]) -> set[bytes]:
@@ -145,6 +147,7 @@ def _scorable_traces(requests: Iterable[bytes]) -> set[bytes]:
 
 async def _send(requests: Sequence[bytes], port: int) -> None:
     async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-        export = channel.unary_unary(f"/{SERVICES[Signal.TRACES]}/Export")
+        path = f"/{SERVICES[Signal.TRACES]}/Export"
+        export = channel.unary_unary(path, request_serializer=None, response_deserializer=None)
         for request in requests:
             await export(request)

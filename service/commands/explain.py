@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from service.app.app import build_assessor
+from service.app.processing import build_assessor
 from service.app.settings import decode_options
 from service.commands.serve import ConfigFiles
 from service.config import Config, default_config, load_config

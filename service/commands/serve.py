@@ -13,7 +13,7 @@ import typer
 
 from service.app.app import App
 from service.clock import SystemClock
-from service.config import Config, ConsoleExporterConfig, advice, config_from_tree, default_config, load_config
+from service.config import Config, ConsoleExporterConfig, advice, default_config, load_config
 from service.errors import ConfigError
 from service.exporter.console import ConsoleExporter
 from service.telemetry.logs import configure_logging
@@ -56,10 +56,12 @@ def with_expected_tools(config: Config, tools: list[str]) -> Config:
     """
     *config* with other run-level required tools. Raises `ConfigError`.
     """
-    tree = config.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    block = tree.setdefault("processors", {}).setdefault("tool_scoring", {})
-    block.setdefault("tool_selection_accuracy", {})["expected_tools"] = tools
-    return config_from_tree(tree)
+    if not tools:
+        raise ConfigError([("--expect", "names no tool")])
+    selection = config.tool_scoring.tool_selection_accuracy.model_copy(update={"expected_tools": tuple(tools)})
+    scoring = config.tool_scoring.model_copy(update={"tool_selection_accuracy": selection})
+    processors = config.processors.model_copy(update={"tool_scoring": scoring})
+    return config.model_copy(update={"processors": processors})
 
 
 async def _run(config: Config) -> None:

@@ -8,14 +8,15 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from proto_adapters.canonical import AttributeValue, CanonicalSpan, CanonicalTrace, LogCompletion
 from proto_adapters.trace_assembly import AssemblyOptions, assemble
-from proto_adapters.canonical import Attributes, CanonicalSpan, CanonicalTrace, LogCompletion
 from service.evaluation import Evaluation
 from service.evidence import Partition, ToolEvidence
-from service.root_condition import find_roots, reachable_from, span_to_annotate
+from service.root_condition import by_depth, find_roots, reachable_from, span_to_annotate
 from service.scoring.evidence import ClosingFacts, EvidenceSettings, build_evidence
 from service.scoring.expectations import OccurrenceFacts, Resolution, Resolver
-from service.scoring.scorer import ScoringSettings, evaluate
+from service.scoring.scorer import evaluate
+from service.scoring.settings import ScoringSettings
 
 
 class Assessment(Struct, frozen=True, kw_only=True):
@@ -117,11 +118,11 @@ class Assessor:
             attribute_value=self._attribute_value(trace.spans, root),
         )
 
-    def _attribute_value(self, spans: Sequence[CanonicalSpan], root: CanonicalSpan | None) -> Attributes | object:
+    def _attribute_value(self, spans: Sequence[CanonicalSpan], root: CanonicalSpan | None) -> AttributeValue:
         """
         The configured attribute of the span nearest the root that has it; among equals the earliest.
         """
         key = self._expected_tools_attribute
         if key is None or root is None:
             return None
-        return next((span.selected[key] for span in [root, *spans] if key in span.selected), None)
+        return next((span.selected[key] for span in by_depth(root, spans) if key in span.selected), None)
