@@ -22,7 +22,7 @@ class JoinedSpans:
     def __init__(self, tree: SpanTree) -> None:
         self._tree = tree
         self._above = list(range(len(tree.spans)))
-        self._members: set[int] = set()
+        self._members: dict[int, str] = {}
         self._rules: dict[int, str] = {}
         self._call_ids: dict[int, str] = {}
         self._arguments: dict[int, bytes] = {}
@@ -32,8 +32,9 @@ class JoinedSpans:
         Say that *inner* shows the same call as *outer*.
         """
         kept, merged = self._find(outer), self._find(inner)
-        self._members |= {outer, inner}
         self._rules.setdefault(inner, rule)
+        for member in (outer, inner):
+            self._members.setdefault(member, rule)
         if kept != merged:
             self._above[merged] = kept
             self._learn(kept, self._tree.spans[inner])
@@ -82,7 +83,7 @@ class JoinedSpans:
         others = [position for position in members if position != survivor]
         spans[survivor] = _completed(spans[survivor], [spans[position] for position in others])
         for position in others:
-            rule = self._rules.get(position) or self._rules.get(survivor)
+            rule = self._rules.get(position, self._members[position])
             spans[position] = replace(spans[position], duplicate_of=spans[survivor].span_id, duplicate_rule=rule)
 
     def _outermost(self, members: list[int]) -> int:
