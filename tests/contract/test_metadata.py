@@ -2,6 +2,8 @@
 `service/metadata.yaml` is what the service emits, documents and generates, no more and no less.
 """
 
+import ast
+import re
 import subprocess
 import sys
 from enum import StrEnum
@@ -13,6 +15,7 @@ from every_count import drive, metrics_of, values_of
 from opentelemetry.sdk.metrics.export import Metric, Sum
 
 from proto_adapters.canonical import Problem, Shape
+from service import processor
 from service.evaluation import ExpectedSource, Reason, Status, Verdict
 from service.evidence import CoverageReason, Partition, Trigger
 from service.pipeline import Signal
@@ -32,6 +35,9 @@ from service.telemetry.recorder import (
     Transport,
     UnscoredReason,
 )
+
+PROCESSOR = Path(processor.__file__).parent
+OUTPUT_NAME = re.compile(r"(toolscore|gen_ai\.evaluation)\.[a-z_.]*[a-z]")
 
 METADATA = load_metadata()
 DESCRIBED = {name: metric for _, name, metric in METADATA.expanded()}
@@ -137,6 +143,14 @@ def test_an_outcome_is_a_verdict_or_a_status() -> None:
 )
 def test_closed_sets_of_spans_and_events_are_those_of_the_code(attribute: str, enum: type[StrEnum]) -> None:
     assert sorted(enum) == sorted(METADATA.values_of(METADATA.output_attributes[attribute]))
+
+
+def test_every_attribute_that_is_written_is_in_the_metadata() -> None:
+    sources = [file.read_text() for file in PROCESSOR.glob("*.py")]
+    texts = {node.value for source in sources for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)}
+    names = {text for text in texts if isinstance(text, str) and OUTPUT_NAME.fullmatch(text)}
+
+    assert names <= set(METADATA.output_attributes) | {"gen_ai.evaluation.result"}
 
 
 def test_every_gauge_has_a_level_and_the_process_has_the_rest() -> None:
