@@ -52,12 +52,16 @@ def python_files() -> list[Path]:
     return [file for file in modules if "\nGENERATED from " not in file.read_text()]
 
 
+def name_of(file: Path) -> str:
+    return file.relative_to(ROOT).as_posix()
+
+
 def lines_of_text() -> Iterator[tuple[str, str]]:
     """
     (place, line) of every text file that people write.
     """
     for file in files():
-        name = str(file.relative_to(ROOT))
+        name = name_of(file)
         if name.startswith(DATA):
             continue
         try:
@@ -72,7 +76,7 @@ def functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     for file in python_files():
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield f"{file.relative_to(ROOT)}:{node.lineno} {node.name}", node
+                yield f"{name_of(file)}:{node.lineno} {node.name}", node
 
 
 def body_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -90,7 +94,7 @@ def test_the_top_level_holds_only_what_the_layout_names() -> None:
 def test_no_file_is_longer_than_one_idea() -> None:
     lengths = {file: len(file.read_text().splitlines()) for file in python_files()}
 
-    assert {} == {str(file): lines for file, lines in lengths.items() if lines > MAX_FILE_LINES}
+    assert {} == {name_of(file): lines for file, lines in lengths.items() if lines > MAX_FILE_LINES}
 
 
 def test_no_function_is_longer_than_a_screen() -> None:
@@ -102,7 +106,7 @@ def test_no_function_is_longer_than_a_screen() -> None:
 def test_every_module_says_what_it_is() -> None:
     modules = [file for file in python_files() if file.read_text().strip()]
 
-    assert [] == [str(file) for file in modules if ast.get_docstring(ast.parse(file.read_text())) is None]
+    assert [] == [name_of(file) for file in modules if ast.get_docstring(ast.parse(file.read_text())) is None]
 
 
 def test_names_of_test_modules_are_unique() -> None:
