@@ -169,7 +169,7 @@ class LazyAttributes(Mapping[str, AttributeValue]):
     def __init__(self, raw: ValueMap) -> None:
         self._raw = raw
         self._decoded: dict[str, AttributeValue] = {}
-        self.undecodable: set[str] = set()
+        self.undecodable: frozenset[str] = frozenset()
 
     def __getitem__(self, key: str) -> AttributeValue:
         if key in self._decoded:
@@ -206,7 +206,7 @@ class LazyAttributes(Mapping[str, AttributeValue]):
         try:
             value = decode_value(self._raw[key])
         except UndecodableValue as error:
-            self.undecodable.add(key)
+            self.undecodable |= {key}
             value = error.best_reading
         self._decoded[key] = value
         return value

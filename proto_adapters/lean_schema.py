@@ -21,12 +21,14 @@ __all__ = [
     "parse_event",
     "parse_link",
     "parse_log",
-    "parse_log_head",
+    "parse_log_ids",
     "parse_request",
     "parse_resource_header",
     "parse_scope_header",
     "parse_span",
     "parse_span_head",
+    "parse_span_ids",
+    "parse_status",
 ]
 
 _PACKAGE = "toolscore.lean"
@@ -76,14 +78,24 @@ class ValueMap(Protocol):
     def __len__(self) -> int: ...
 
 
-class SpanHeadMessage(Protocol):
+class SpanIdsMessage(Protocol):
     """
-    Ids are `repeated`, so that a second one is seen.
+    Ids as `repeated`, so that a second one is seen.
     """
 
     trace_ids: Sequence[bytes]
     span_ids: Sequence[bytes]
     parent_span_ids: Sequence[bytes]
+
+
+class SpanHeadMessage(Protocol):
+    """
+    Of repeated ids the last counts, as with every parser.
+    """
+
+    trace_id: bytes
+    span_id: bytes
+    parent_span_id: bytes
     kind: int
     start_ns: int
     end_ns: int
@@ -102,7 +114,7 @@ class SpanMessage(Protocol):
     attributes: ValueMap
     events: Sequence[bytes]
     links: Sequence[bytes]
-    status: StatusMessage
+    status: bytes
 
 
 class EventMessage(Protocol):
@@ -116,7 +128,7 @@ class LinkMessage(Protocol):
     span_id: bytes
 
 
-class LogHeadMessage(Protocol):
+class LogIdsMessage(Protocol):
     trace_ids: Sequence[bytes]
     span_ids: Sequence[bytes]
 
@@ -190,10 +202,16 @@ _MESSAGES = [
     _message("ScopeHeader", _submessage("scope", 1, "Scope")),
     _message("Scope", _field("name", 1, BYTES), _field("version", 2, BYTES)),
     _message(
-        "SpanHead",
+        "SpanIds",
         _repeated("trace_ids", 1, BYTES),
         _repeated("span_ids", 2, BYTES),
         _repeated("parent_span_ids", 4, BYTES),
+    ),
+    _message(
+        "SpanHead",
+        _field("trace_id", 1, BYTES),
+        _field("span_id", 2, BYTES),
+        _field("parent_span_id", 4, BYTES),
         _field("kind", 6, INT32),
         _field("start_ns", 7, FIXED64),
         _field("end_ns", 8, FIXED64),
@@ -208,13 +226,13 @@ _MESSAGES = [
             _field("name", 5, BYTES),
             _repeated("events", 11, BYTES),
             _repeated("links", 13, BYTES),
-            _submessage("status", 15, "Status"),
+            _field("status", 15, BYTES),
         ),
     ),
     _message("Status", _field("message", 2, BYTES), _field("code", 3, INT32)),
     _with_attributes(3, _message("Event", _field("time_ns", 1, FIXED64), _field("name", 2, BYTES))),
     _message("Link", _field("trace_id", 1, BYTES), _field("span_id", 2, BYTES)),
-    _message("LogHead", _repeated("trace_ids", 9, BYTES), _repeated("span_ids", 10, BYTES)),
+    _message("LogIds", _repeated("trace_ids", 9, BYTES), _repeated("span_ids", 10, BYTES)),
     _with_attributes(
         6,
         _message(
@@ -245,9 +263,11 @@ def _parser(name: str) -> Callable[[bytes], Any]:
 parse_request: Callable[[bytes], Request] = _parser("Request")
 parse_resource_header: Callable[[bytes], ResourceHeader] = _parser("ResourceHeader")
 parse_scope_header: Callable[[bytes], ScopeHeader] = _parser("ScopeHeader")
+parse_span_ids: Callable[[bytes], SpanIdsMessage] = _parser("SpanIds")
 parse_span_head: Callable[[bytes], SpanHeadMessage] = _parser("SpanHead")
 parse_span: Callable[[bytes], SpanMessage] = _parser("Span")
+parse_status: Callable[[bytes], StatusMessage] = _parser("Status")
 parse_event: Callable[[bytes], EventMessage] = _parser("Event")
 parse_link: Callable[[bytes], LinkMessage] = _parser("Link")
-parse_log_head: Callable[[bytes], LogHeadMessage] = _parser("LogHead")
+parse_log_ids: Callable[[bytes], LogIdsMessage] = _parser("LogIds")
 parse_log: Callable[[bytes], LogMessage] = _parser("Log")

@@ -21,7 +21,7 @@ from proto_adapters.canonical import (
     SpanStatus,
     SpanView,
 )
-from proto_adapters.lean_schema import DecodeError, StatusMessage, parse_event, parse_link, parse_log, parse_span
+from proto_adapters.lean_schema import DecodeError, parse_event, parse_link, parse_log, parse_span, parse_status
 from proto_adapters.split import SpanHead, read_head, read_log_ids
 
 _T = TypeVar("_T")
@@ -45,9 +45,9 @@ def view_span(span: bytes, origin: Origin, head: SpanHead | None = None) -> Span
         return None
     try:
         message = parse_span(span)
+        status, status_message = _status(message.status)
     except DecodeError:
         return None
-    status, status_message = _status(message.status)
     return SpanView(
         trace_id=head.trace_id,
         span_id=head.span_id,
@@ -91,7 +91,10 @@ def view_log(record: bytes, origin: Origin) -> LogView | None:
     )
 
 
-def _status(message: StatusMessage) -> tuple[SpanStatus, str]:
+def _status(raw: bytes) -> tuple[SpanStatus, str]:
+    if not raw:
+        return SpanStatus.UNSET, ""
+    message = parse_status(raw)
     return _STATUS.get(message.code, SpanStatus.UNSET), message.message.decode("utf-8", "replace")
 
 

@@ -10,7 +10,6 @@ a resource group (`has_legacy_field`).
 from collections import OrderedDict
 from enum import StrEnum
 from struct import Struct as Layout
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -19,12 +18,13 @@ from proto_adapters.canonical import NO_ATTRIBUTES, REMOTE_PARENT, Attributes, O
 from proto_adapters.lean_schema import (
     DecodeError,
     ResourceGroup,
-    SpanHeadMessage,
-    parse_log_head,
+    SpanIdsMessage,
+    parse_log_ids,
     parse_request,
     parse_resource_header,
     parse_scope_header,
     parse_span_head,
+    parse_span_ids,
 )
 
 TRACE_ID_SIZE = 16
@@ -41,7 +41,7 @@ class UndecodableRequest(ValueError):
     """
 
 
-class SpanIds(NamedTuple):
+class SpanIds(Struct, frozen=True, gc=False):
     """
     Valid ids of one span. No parent, an empty one and an all-zero one are all `None`.
     """
@@ -51,7 +51,7 @@ class SpanIds(NamedTuple):
     parent_span_id: bytes | None
 
 
-class LogIds(NamedTuple):
+class LogIds(Struct, frozen=True, gc=False):
     """
     Valid ids of the span that a log record belongs to.
     """
@@ -247,6 +247,7 @@ def _take_groups(resource: ResourceGroup, origins: OriginTable) -> list[Group]:
 # Python's and the Collector's encoders write the ids first and always both: trace id, span id, parent. Read there they
 # cost a tenth of the header message. Not to be extended past the parent: what follows differs between the encoders.
 _IDS_FIRST = Layout(">H16sH8sH8s")
+_unpack_ids, _IDS_FIRST_SIZE = _IDS_FIRST.unpack_from, _IDS_FIRST.size
 _TRACE_ID_TAG, _SPAN_ID_TAG, _PARENT_TAG, _EMPTY_PARENT_TAG = 0x0A10, 0x1208, 0x2208, 0x2200
 
 
@@ -257,17 +258,27 @@ def read_ids(span: bytes) -> SpanIds | None:
     Reads no further than the ids where these come first, so a malformed or contradicting tail is not seen here;
     `read_head` sees it.
     """
-    if len(span) >= _IDS_FIRST.size:
-        tag_1, trace_id, tag_2, span_id, tag_4, parent = _IDS_FIRST.unpack_from(span)
+    if len(span) >= _IDS_FIRST_SIZE:
+        tag_1, trace_id, tag_2, span_id, tag_4, parent = _unpack_ids(span)
         if tag_1 == _TRACE_ID_TAG and tag_2 == _SPAN_ID_TAG and trace_id != NO_TRACE_ID and span_id != NO_SPAN_ID:
             if tag_4 == _PARENT_TAG:
                 return SpanIds(trace_id, span_id, None if parent == NO_SPAN_ID else parent)
             if tag_4 == _EMPTY_PARENT_TAG:
                 return SpanIds(trace_id, span_id, None)
     try:
-        return _ids_of(parse_span_head(span))
+        return _single_ids(parse_span_ids(span))
     except DecodeError:
         return None
+
+
+def _single_ids(message: SpanIdsMessage) -> SpanIds | None:
+    if len(message.trace_ids) != 1 or len(message.span_ids) != 1 or len(message.parent_span_ids) > 1:
+        return None
+    trace_id, span_id = message.trace_ids[0], message.span_ids[0]
+    parent = b"".join(message.parent_span_ids)
+    if not _is_trace_id(trace_id) or not _is_span_id(span_id) or len(parent) not in {0, SPAN_ID_SIZE}:
+        return None
+    return SpanIds(trace_id, span_id, parent if _is_span_id(parent) else None)
 
 
 def why_no_ids(span: bytes) -> IdProblem:
@@ -275,7 +286,7 @@ def why_no_ids(span: bytes) -> IdProblem:
     What is wrong with a span for which `read_ids` or `read_head` gave `None`.
     """
     try:
-        parse_span_head(span)
+        parse_span_ids(span)
     except DecodeError:
         return IdProblem.UNDECODABLE
     return IdProblem.INVALID_ID
@@ -284,16 +295,25 @@ def why_no_ids(span: bytes) -> IdProblem:
 def read_head(span: bytes) -> SpanHead | None:
     """
     The header fields of a span, or `None` if its ids are invalid or the bytes are no span.
+
+    An id that is given again behind the place where `read_ids` stopped is invalid if it says something else.
     """
+    ids = read_ids(span)
+    if ids is None:
+        return None
     try:
         message = parse_span_head(span)
     except DecodeError:
         return None
-    ids = _ids_of(message)
-    if ids is None:
+    parent = message.parent_span_id
+    if message.trace_id != ids.trace_id or message.span_id != ids.span_id:
+        return None
+    if parent != (ids.parent_span_id or b"") and (ids.parent_span_id or parent != NO_SPAN_ID):
         return None
     return SpanHead(
-        *ids,
+        ids.trace_id,
+        ids.span_id,
+        ids.parent_span_id,
         message.kind,
         message.start_ns,
         message.end_ns or None,
@@ -301,19 +321,6 @@ def read_head(span: bytes) -> SpanHead | None:
         message.dropped_events_count,
         message.flags,
     )
-
-
-def _ids_of(message: SpanHeadMessage) -> SpanIds | None:
-    trace_ids, span_ids, parents = message.trace_ids, message.span_ids, message.parent_span_ids
-    if len(trace_ids) != 1 or len(span_ids) != 1 or len(parents) > 1:
-        return None
-    trace_id, span_id = trace_ids[0], span_ids[0]
-    if not _is_trace_id(trace_id) or not _is_span_id(span_id):
-        return None
-    parent = parents[0] if parents else b""
-    if parent in {b"", NO_SPAN_ID}:
-        return SpanIds(trace_id, span_id, None)
-    return SpanIds(trace_id, span_id, parent) if len(parent) == SPAN_ID_SIZE else None
 
 
 def _is_trace_id(value: bytes) -> bool:
@@ -329,7 +336,7 @@ def read_log_ids(record: bytes) -> LogIds | None:
     The ids of the span that a log record belongs to, or `None` if it belongs to none (or is no log record).
     """
     try:
-        message = parse_log_head(record)
+        message = parse_log_ids(record)
     except DecodeError:
         return None
     trace_ids, span_ids = message.trace_ids, message.span_ids
