@@ -62,6 +62,7 @@ def test_a_locked_down_container_passes_spans_on_and_ends_cleanly_when_told_to(
         )
         containers.podman("run", *options, *LOCKED_DOWN, IMAGE, "serve", "--config", CONFIGURATION)
         assert wait_until(lambda: answers(addresses.ready), within_s=READY_WITHIN_S), containers.logs("p1")
+        containers.podman("exec", "p1", "toolscore", "healthcheck", "--endpoint", addresses.health)
         send_over_grpc(addresses.grpc, requests)
         containers.podman("stop", "--time", "30", "p1")
 
