@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
-from proto_adapters.canonical import NO_ATTRIBUTES, Attributes, CanonicalSpan, Origin
+from proto_adapters.canonical import Attributes, CanonicalSpan, Origin
 from service.buffer.completion import CompletionSettings, Due, due_when_open, exceeded_limit
 from service.buffer.trace_evidence import TraceEvidence
 from service.evaluation import DeliveryHistory
@@ -56,7 +56,7 @@ class BufferedTrace:
     waiting_bytes: int = 0
     histories: dict[bytes, DeliveryHistory] = field(default_factory=dict)
     """What was delivered, by the span id of the attribute root; `b""` for the whole trace."""
-    stamp: Attributes = NO_ATTRIBUTES
+    stamp: Attributes = field(default_factory=dict)
     """Attributes of the last verdict."""
     has_root: bool = False
     """An ended span that may be the root arrived since the trace was opened or last re-opened."""
