@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from service.conditions import Condition, Tool, walk
+from service.conditions import Condition, LeafCondition, Tool, walk
 from service.config.values import AttributeKey, Block, Name, Switch
 from service.evaluation import ExpectedSource
 from service.evidence import Partition
@@ -78,6 +78,13 @@ class ExpectationConfig(Block):
     def evaluation_names(self) -> tuple[str, ...]:
         """Names of all evaluations that the conditions give, the nodes of trees included."""
         return tuple(node.evaluation_name for condition in self.conditions for node in walk(condition))
+
+    @property
+    def reads_arguments(self) -> bool:
+        """Calls are compared by their arguments, so that these must be kept."""
+        leaves = (node for condition in self.conditions for node in walk(condition) if isinstance(node, LeafCondition))
+        required = (*(self.expected_tools or ()), *(tool for leaf in leaves for tool in leaf.requirements))
+        return any(tool.reads_arguments for tool in required)
 
     @model_validator(mode="after")
     def _check_entry(self) -> "ExpectationConfig":

@@ -19,3 +19,7 @@ class Metric(StrEnum):
     REDUNDANCY = "redundancy"
     TOOL_SUCCESS_RATE = "tool_success_rate"
     RETRIES_RECOVERED = "retries_recovered"
+
+    @property
+    def reads_arguments(self) -> bool:
+        return self is Metric.REDUNDANCY

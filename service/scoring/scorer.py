@@ -12,8 +12,6 @@ from service.scoring.metrics import score_metrics
 from service.scoring.selection import score_selection
 from service.scoring.settings import DEFAULT_SCORING, ScoringSettings
 
-__all__ = ["ScoringSettings", "evaluate"]
-
 
 def evaluate(
     evidence: ToolEvidence, resolution: Resolution, settings: ScoringSettings = DEFAULT_SCORING
