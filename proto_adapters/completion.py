@@ -1,0 +1,357 @@
+"""
+The completion of an LLM span: which output fields are read, in which order, and whether the answer could be read. Pure.
+
+Fields are read until one yields a call; text found on the way counts as an answer (design §4, reference §5.4). Never
+called for spans of another kind: agents, chains and tools repeat answers that are not theirs.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from proto_adapters.attribute_values import decoded, text_of
+from proto_adapters.call_collector import DEFAULT_LIMITS, CallCollector, ReadLimits
+from proto_adapters.canonical import AttributeValue, CompletionState, EmbeddedCall, SpanStatus
+from proto_adapters.dialects.detection import (
+    HAS_ANSWER_SIGN,
+    HAS_FLATTENED_COMPLETION,
+    HAS_FLATTENED_OUTPUT,
+    HAS_OPENINFERENCE_OUTPUT,
+    MOVED_AWAY,
+    SpanFacts,
+)
+from proto_adapters.embedded_calls import read_output
+from proto_adapters.flattened_calls import gather, read_messages
+from proto_adapters.offered_tools import offered_tools
+
+TOOL_FINISHES: Final = frozenset({"tool_calls", "tool_call", "tool_use", "function_call"})
+"""Finish reasons that say a call was asked for, with `-` read as `_`."""
+
+
+class Completion(Struct, frozen=True):
+    """
+    What is known of the answer of one LLM span.
+    """
+
+    state: CompletionState
+    calls: tuple[EmbeddedCall, ...] = ()
+    finish_reasons: tuple[str, ...] = ()
+    detail: str = ""
+    """Why an answer cannot be read."""
+
+
+FieldReader = Callable[[SpanFacts, CallCollector], bool]
+"""Reads one output field; False if the span does not have it."""
+
+
+# ---- readers of one field each ----
+
+
+def _attribute(key: str, *, is_call_list: bool = False) -> FieldReader:
+    def read(facts: SpanFacts, collector: CallCollector) -> bool:
+        if key not in facts.keys:
+            return False
+        read_output(facts.value(key), collector, is_call_list=is_call_list)
+        return True
+
+    return read
+
+
+def _said(key: str) -> FieldReader:
+    """
+    A field that holds what the model said, in whatever form, and never a call.
+    """
+
+    def read(facts: SpanFacts, collector: CallCollector) -> bool:
+        value = facts.value(key)
+        if type(value) is str:
+            collector.note_text(value)
+        return key in facts.keys
+
+    return read
+
+
+def _flattened(mark: int, prefix: str) -> FieldReader:
+    def read(facts: SpanFacts, collector: CallCollector) -> bool:
+        if not facts.marks & mark:
+            return False
+        messages = gather(facts.attributes, facts.keys, prefix)
+        read_messages(messages, collector)
+        return bool(messages)
+
+    return read
+
+
+def _event(name: str, *keys: str) -> FieldReader:
+    """
+    The attributes at *keys* of span events.
+    """
+
+    def read(facts: SpanFacts, collector: CallCollector) -> bool:
+        found = False
+        for event in facts.view.events:
+            for key in keys if event.name == name else ():
+                if key in event.attributes:
+                    found = True
+                    read_output(event.attributes[key], collector)
+        return found
+
+    return read
+
+
+_CHOICE_STRUCTURES: Final = ("message", "gen_ai.event.content")
+
+
+def _choice_events(facts: SpanFacts, collector: CallCollector) -> bool:
+    """
+    Span events `gen_ai.choice`: a message as JSON text, or the body of the choice spread over attributes.
+    """
+    found = False
+    for event in facts.view.events:
+        if event.name == "gen_ai.choice":
+            found = True
+            body = {key: value for key, value in event.attributes.items() if key not in _CHOICE_STRUCTURES}
+            for key in _CHOICE_STRUCTURES:
+                if key in event.attributes:
+                    read_output(event.attributes[key], collector)
+            read_output(body, collector)
+    return found
+
+
+_read_azure_events: Final = _event("gen_ai.assistant.message", "gen_ai.event.content")
+
+
+def _choices_of_events(facts: SpanFacts, collector: CallCollector) -> bool:
+    """
+    The attribute `events` (Pydantic AI 1, Logfire) mixes input and output: only choices are output.
+    """
+    if "events" not in facts.keys:
+        return False
+    events = decoded(facts.value("events"))
+    choices = [event for event in events if _is_choice(event)] if isinstance(events, list) else []
+    for choice in choices:
+        read_output(choice, collector)
+    return bool(choices)
+
+
+def _is_choice(event: AttributeValue) -> bool:
+    return isinstance(event, dict) and event.get("event.name") == "gen_ai.choice"
+
+
+def _azure_messages(facts: SpanFacts, collector: CallCollector) -> bool:
+    """
+    `gen_ai.assistant.message` events, which are output at Azure and input everywhere else.
+    """
+    if not facts.is_dialect("azure_ai_foundry"):
+        return False
+    return _read_azure_events(facts, collector)
+
+
+_READ_OUTPUT_VALUE: Final = _attribute("output.value")
+_READ_ENTITY_OUTPUT: Final = _attribute("traceloop.entity.output")
+
+
+def _output_value(facts: SpanFacts, collector: CallCollector) -> bool:
+    """
+    OpenInference's whole answer, if the messages beside it told nothing (BeeAI writes calls only here).
+    """
+    if not facts.is_dialect("openinference") or collector.has_text:
+        return False
+    return _READ_OUTPUT_VALUE(facts, collector)
+
+
+def _entity_output(facts: SpanFacts, collector: CallCollector) -> bool:
+    return facts.is_dialect("traceloop") and _READ_ENTITY_OUTPUT(facts, collector)
+
+
+def _comma_lists(facts: SpanFacts, collector: CallCollector) -> bool:
+    """
+    OpenLIT's comma lists on a chat span: names, and ids if there are as many.
+    """
+    names = facts.text("gen_ai.tool.name")
+    if names is None or not facts.is_dialect("openlit"):
+        return False
+    parts = [name.strip() for name in names.split(",")]
+    ids = [call_id.strip() for call_id in (facts.text("gen_ai.tool.call.id") or "").split(",")]
+    for position, name in enumerate(parts):
+        collector.note_call(name, ids[position] if len(ids) == len(parts) else None)
+    return True
+
+
+OUTPUT_FIELDS: Final[tuple[tuple[str, FieldReader], ...]] = (
+    ("gen_ai.output.messages", _attribute("gen_ai.output.messages")),
+    ("gen_ai.output.messages", _flattened(HAS_FLATTENED_OUTPUT, "gen_ai.output.messages.")),
+    (
+        "gen_ai.client.inference.operation.details",
+        _event("gen_ai.client.inference.operation.details", "gen_ai.output.messages"),
+    ),
+    ("llm.output_messages", _flattened(HAS_OPENINFERENCE_OUTPUT, "llm.output_messages.")),
+    ("llm.output_messages", _attribute("llm.output_messages")),
+    ("gen_ai.completion.N", _flattened(HAS_FLATTENED_COMPLETION, "gen_ai.completion.")),
+    ("gen_ai.choice", _choice_events),
+    ("events", _choices_of_events),
+    ("ai.response.toolCalls", _attribute("ai.response.toolCalls", is_call_list=True)),
+    ("ai.result.toolCalls", _attribute("ai.result.toolCalls", is_call_list=True)),
+    ("gcp.vertex.agent.llm_response", _attribute("gcp.vertex.agent.llm_response")),
+    ("langfuse.observation.output", _attribute("langfuse.observation.output")),
+    ("mlflow.spanOutputs", _attribute("mlflow.spanOutputs")),
+    ("gen_ai.completion", _attribute("gen_ai.completion")),
+    ("gen_ai.content.completion", _event("gen_ai.content.completion", "gen_ai.completion")),
+    ("haystack.agent.step.llm.output", _attribute("haystack.agent.step.llm.output")),
+    ("haystack.component.output", _attribute("haystack.component.output")),
+    ("response", _attribute("response")),
+    ("response_data", _attribute("response_data")),
+    ("genkit:output", _attribute("genkit:output")),
+    ("gen_ai.assistant.message", _azure_messages),
+    ("gen_ai.response.tool_calls", _attribute("gen_ai.response.tool_calls", is_call_list=True)),
+    ("lk.response.function_calls", _attribute("lk.response.function_calls", is_call_list=True)),
+    ("llm.function_call", _attribute("llm.function_call", is_call_list=True)),
+    ("output.value", _output_value),
+    ("traceloop.entity.output", _entity_output),
+    ("braintrust.output_json", _attribute("braintrust.output_json")),
+    ("mastra.model_generation.output", _attribute("mastra.model_generation.output")),
+    ("lmnr.span.output", _attribute("lmnr.span.output")),
+    ("gen_ai.tool.name", _comma_lists),
+    ("ai.response.text", _said("ai.response.text")),
+    ("ai.response.object", _said("ai.response.object")),
+    ("ai.result.text", _said("ai.result.text")),
+    ("lk.response.text", _said("lk.response.text")),
+    ("response.model_output", _said("response.model_output")),
+)
+"""The output fields in the order of the reference, then fields that only tell that something was said."""
+
+
+# ---- the completion ----
+
+
+def read_completion(
+    facts: SpanFacts,
+    status: SpanStatus,
+    *,
+    keep_arguments: bool = False,
+    limits: ReadLimits = DEFAULT_LIMITS,
+) -> Completion:
+    """
+    The completion of a span of kind LLM.
+    """
+    if _is_preparation(facts):
+        return Completion(CompletionState.NONE)
+    collector = CallCollector(keep_arguments=keep_arguments, limits=limits, offered=lambda: offered_tools(facts))
+    has_field = _read_fields(facts, collector)
+    reasons = tuple(dict.fromkeys((*_finish_reasons(facts), *collector.finish_reasons)))
+    state, detail = _state(facts, collector, reasons, status, has_field=has_field)
+    return Completion(state, tuple(collector.calls), reasons, detail)
+
+
+def _read_fields(facts: SpanFacts, collector: CallCollector) -> bool:
+    """
+    Read output fields until one yields a call; whether any is there at all.
+
+    What was cut or lost in earlier fields does not matter once a later one tells the calls.
+    """
+    has_field = truncated = lost_calls = False
+    for source, reader in OUTPUT_FIELDS:
+        collector.source, collector.truncated, collector.lost_calls = source, False, False
+        has_field = reader(facts, collector) or has_field
+        if collector.calls:
+            return True
+        truncated, lost_calls = truncated or collector.truncated, lost_calls or collector.lost_calls
+    collector.truncated, collector.lost_calls = truncated, lost_calls
+    return has_field
+
+
+def _is_preparation(facts: SpanFacts) -> bool:
+    """
+    LlamaIndex's `_prepare_chat_with_tools` is marked LLM and asks no model; its output is the request.
+    """
+    return facts.view.name.endswith("._prepare_chat_with_tools")
+
+
+def asks_for_a_tool(reasons: tuple[str, ...]) -> bool:
+    """
+    Whether a finish reason says that a call was asked for.
+    """
+    return any(reason.strip().lower().replace("-", "_") in TOOL_FINISHES for reason in reasons)
+
+
+def _state(
+    facts: SpanFacts,
+    collector: CallCollector,
+    reasons: tuple[str, ...],
+    status: SpanStatus,
+    *,
+    has_field: bool,
+) -> tuple[CompletionState, str]:
+    told = told_state(collector, reasons)
+    if told is not None:
+        return told
+    if facts.marks & MOVED_AWAY and not collector.has_text:
+        return CompletionState.REFERENCED, "the messages were moved elsewhere"
+    if collector.has_text:
+        return CompletionState.READ, ""
+    answered = bool(facts.marks & HAS_ANSWER_SIGN) or bool(reasons)
+    failed = status is SpanStatus.ERROR
+    if answered or ((has_field or _hides_silently(facts)) and not failed):
+        return CompletionState.HIDDEN, "a model answered and no call or text can be read"
+    return CompletionState.NONE, ""
+
+
+def told_state(collector: CallCollector, reasons: tuple[str, ...]) -> tuple[CompletionState, str] | None:
+    """
+    The state that calls, or the lack of a call that must be there, tell by themselves.
+    """
+    if collector.truncated:
+        return CompletionState.TRUNCATED, "an output value does not decode or is over the limits"
+    if collector.lost_calls:
+        return CompletionState.HIDDEN, "calls are there that have no name or cannot be told apart"
+    if collector.calls:
+        return CompletionState.READ, ""
+    if asks_for_a_tool(reasons):
+        return CompletionState.HIDDEN, "the finish reason tells a call and none can be read"
+    return None
+
+
+def _hides_silently(facts: SpanFacts) -> bool:
+    """
+    Haystack without content tracing leaves no sign of an answer at all on a generator that ran.
+    """
+    return facts.is_dialect("haystack")
+
+
+_FINISH_KEYS: Final = (
+    "gen_ai.response.finish_reasons",
+    "gen_ai.response.finish_reason",
+    "llm.finish_reason",
+    "llm.response.finish_reason",
+    "ai.response.finishReason",
+    "ai.finishReason",
+    "anthropic.message.stop_reason",
+    "stop_reason",
+)
+_FINISH_SET: Final = frozenset(_FINISH_KEYS)
+
+
+def _finish_reasons(facts: SpanFacts) -> Iterator[str]:
+    """
+    Finish reasons that stand as attributes: an array, the JSON of one (Agent Framework, Mastra), or one text.
+    """
+    if facts.keys.isdisjoint(_FINISH_SET):
+        return
+    for key in _FINISH_KEYS:
+        if key in facts.keys:
+            value = decoded(facts.value(key), 1)
+            for reason in value if isinstance(value, list) else [value]:
+                if (text := text_of(reason)) is not None:
+                    yield text
+
+
+_RESPONSE_ID_KEYS: Final = ("gen_ai.response.id", "ai.response.id", "llm.response.id", "response_id")
+
+
+def read_response_id(facts: SpanFacts) -> str | None:
+    """
+    The id of the provider's response, by which spans of one completion are joined.
+    """
+    found = (facts.text(key) for key in _RESPONSE_ID_KEYS if key in facts.keys)
+    return next((response_id for response_id in found if response_id not in (None, "null", "None")), None)

@@ -1,0 +1,249 @@
+"""
+One decoded span, in whatever dialect, as one `CanonicalSpan`. Pure: no protobuf, no clock, no logging.
+
+Values of a wrong type are absent or become a named problem; nothing raises. What only the whole trace can tell is left
+to the assembly: pending spans (X2, X3), stale completions (C7), refused Claude Code tools (C9), calls told twice.
+"""
+
+from functools import lru_cache
+from typing import Any, Final
+
+from proto_adapters.attribute_values import text_of
+from proto_adapters.canonical import (
+    NO_ATTRIBUTES,
+    Attributes,
+    CanonicalSpan,
+    CompletionState,
+    Problem,
+    SpanKind,
+    SpanStatus,
+    SpanView,
+)
+from proto_adapters.completion import read_completion, read_response_id
+from proto_adapters.dialects.detection import (
+    ALL_DIALECTS,
+    DIALECT_BITS,
+    LOOKS_LIKE_GENAI,
+    SpanFacts,
+    dialect_ids,
+    facts_of,
+)
+from proto_adapters.dialects.logfire import PENDING_PARENT, SPAN_TYPE
+from proto_adapters.dialects.registry import DIALECTS
+from proto_adapters.log_read import read_log
+from proto_adapters.read_options import CONTROL_TOOLS, DEFAULT_OPTIONS, ReadOptions
+from proto_adapters.span_fields import (
+    MCP_KEYS,
+    SESSION_KEY_SET,
+    arguments_digest,
+    read_agent_name,
+    read_arguments,
+    read_call_id,
+    read_mcp_request_id,
+    read_mcp_server,
+    read_session,
+    read_status,
+    read_tool_name,
+)
+from proto_adapters.span_kind import KindDecision, decide_kind, mcp_method
+from proto_adapters.tool_names import comparison_key
+from proto_adapters.tool_results import read_result_ids
+
+__all__ = ["CONTROL_TOOLS", "ReadOptions", "is_control_tool", "read_log", "read_span"]
+
+_SYNTHETIC: Final = sum(DIALECT_BITS[dialect.id] for dialect in DIALECTS if dialect.intervals == "synthetic")
+_ZERO_LENGTH: Final = sum(DIALECT_BITS[dialect.id] for dialect in DIALECTS if dialect.intervals == "zero_length")
+_PROVIDER: Final = sum(DIALECT_BITS[dialect.id] for dialect in DIALECTS if dialect.intervals == "provider")
+
+
+def read_span(view: SpanView, options: ReadOptions = DEFAULT_OPTIONS) -> CanonicalSpan:
+    """
+    The canonical span of one decoded span.
+    """
+    facts = facts_of(view)
+    if not facts.marks and "tool_name" not in facts.keys:
+        return _plain(facts, options)
+    decision = decide_kind(facts)
+    status, error_type = read_status(facts)
+    problems: list[tuple[Problem, str]] = []
+    if decision.conflict is not None:
+        problems.append((Problem.DIALECT_CONFLICT, decision.conflict))
+    fields = _common(facts, options) | _pending_fields(facts)
+    if decision.kind is SpanKind.TOOL:
+        fields |= _tool_fields(facts, decision, options, problems)
+    elif decision.kind is SpanKind.LLM:
+        fields |= _llm_fields(facts, status, options, problems)
+    elif _is_unrecognised(facts, decision):
+        problems.append((Problem.UNRECOGNISED_GENAI, _unknown_keys(facts)))
+    if facts.keys & MCP_KEYS or "mcp.method.name" in facts.keys or facts.is_dialect("fastmcp"):
+        fields |= _mcp_fields(facts)
+    _note_undecodable(facts.attributes, problems)
+    return CanonicalSpan(
+        **fields,
+        status=status,
+        error_type=error_type,
+        dialects=dialect_ids(facts.marks, decision.dialect),
+        kind=decision.kind,
+        kind_rule=decision.rule,
+        handoff=decision.handoff,
+        agent_name=read_agent_name(facts, decision),
+        problems=tuple(problem for problem, _ in problems),
+        problem_details=tuple(detail for _, detail in problems),
+    )
+
+
+def _plain(facts: SpanFacts, options: ReadOptions) -> CanonicalSpan:
+    """
+    A span without any sign of GenAI work (K9): it still may be a root, a parent, or carry the session.
+    """
+    return CanonicalSpan(**_common(facts, options), status=facts.view.status)
+
+
+def _common(facts: SpanFacts, options: ReadOptions) -> dict[str, Any]:
+    view = facts.view
+    fields: dict[str, Any] = {
+        "trace_id": view.trace_id,
+        "span_id": view.span_id,
+        "parent_span_id": view.parent_span_id,
+        "name": view.name,
+        "otel_kind": view.otel_kind,
+        "origin": view.origin,
+        "start_ns": view.start_ns,
+        "end_ns": view.end_ns,
+        "flags": view.flags,
+        "dropped_attributes_count": view.dropped_attributes_count,
+    }
+    if view.links:
+        fields["links"] = tuple(view.links)
+    if not facts.keys.isdisjoint(SESSION_KEY_SET):
+        fields["session_id"], fields["session_key"] = read_session(facts.attributes, facts.keys, facts.scope)
+    if options.selected_keys and (selected := options.selected_keys & facts.keys):
+        fields["selected"] = {key: facts.attributes[key] for key in sorted(selected)}
+    return fields
+
+
+# ---- TOOL ----
+
+
+def _tool_fields(
+    facts: SpanFacts, decision: KindDecision, options: ReadOptions, problems: list[tuple[Problem, str]]
+) -> dict[str, Any]:
+    tool = read_tool_name(facts, decision)
+    if tool.conflict is not None:
+        problems.append((Problem.TOOL_NAME_CONFLICT, tool.conflict))
+    elif tool.name is None:
+        problems.append((Problem.TOOL_NAME_MISSING, "no usable name at any key or in the span name"))
+    arguments = read_arguments(facts)
+    call_id = read_call_id(facts, tool.name)
+    fields: dict[str, Any] = {
+        "tool_name": tool.name,
+        "tool_name_raw": tool.raw,
+        "tool_name_key": tool.key,
+        "tool_call_id": call_id,
+        "arguments_digest": arguments_digest(arguments),
+        "executed": _executed(facts),
+        "control_tool": tool.name is not None and is_control_tool(tool.name, options.control_tools),
+        "order_evidence": _has_real_interval(facts, call_id) and facts.text(SPAN_TYPE) != "pending_span",
+    }
+    if options.keep_arguments:
+        fields["tool_arguments"] = arguments
+    return fields
+
+
+@lru_cache(4096)
+def is_control_tool(name: str, control_tools: frozenset[str] = CONTROL_TOOLS) -> bool:
+    """
+    Whether *name* is a tool of a framework itself, in any spelling.
+    """
+    return name in control_tools or comparison_key(name) in {comparison_key(tool) for tool in control_tools}
+
+
+def _executed(facts: SpanFacts) -> bool | None:
+    """
+    C9, as far as the span tells it: arguments that did not validate, a deferred call.
+    """
+    refused = facts.text("pydantic_ai.tool.failure_stage") == "validation"
+    return False if refused or facts.text("pydantic_ai.tool.deferral.name") is not None else None
+
+
+def _has_real_interval(facts: SpanFacts, call_id: str | None) -> bool:
+    """
+    False for intervals that are synthetic by construction. Zero length alone is no sign: fast tools are real.
+    """
+    marks, view = facts.marks, facts.view
+    if marks & _SYNTHETIC or facts.scope.startswith("@arizeai/openinference-instrumentation-beeai"):
+        return False
+    if marks & _ZERO_LENGTH and call_id is None and view.start_ns == view.end_ns:
+        return False
+    return not (marks & _PROVIDER and facts.text("gen_ai.tool.type") == "extension")
+
+
+# ---- LLM ----
+
+
+def _llm_fields(
+    facts: SpanFacts, status: SpanStatus, options: ReadOptions, problems: list[tuple[Problem, str]]
+) -> dict[str, Any]:
+    completion = read_completion(facts, status, keep_arguments=options.keep_arguments, limits=options.limits)
+    if not completion.state.is_readable:
+        problems.append((Problem.COMPLETION_HIDDEN, completion.detail))
+    if completion.state is CompletionState.TRUNCATED:
+        problems.append((Problem.VALUE_UNDECODABLE, completion.detail))
+    fields: dict[str, Any] = {
+        "completion": completion.state,
+        "embedded_calls": completion.calls,
+        "finish_reasons": completion.finish_reasons,
+        "response_id": read_response_id(facts),
+    }
+    if options.read_results:
+        fields["result_call_ids"] = read_result_ids(facts, options.limits)
+    return fields
+
+
+# ---- MCP, Logfire, problems ----
+
+
+def _mcp_fields(facts: SpanFacts) -> dict[str, Any]:
+    return {
+        "mcp_server": read_mcp_server(facts),
+        "mcp_method": mcp_method(facts),
+        "mcp_session_id": facts.text("mcp.session.id"),
+        "mcp_request_id": read_mcp_request_id(facts),
+    }
+
+
+def _pending_fields(facts: SpanFacts) -> dict[str, Any]:
+    """
+    A pending span announces its parent, so that its own parent is the one that span will have.
+    """
+    if SPAN_TYPE not in facts.keys or facts.text(SPAN_TYPE) != "pending_span":
+        return {}
+    return {
+        "pending": True,
+        "pending_for": facts.view.parent_span_id,
+        "parent_span_id": _announced_parent(facts.attributes),
+        "end_ns": None,
+    }
+
+
+def _announced_parent(attributes: Attributes) -> bytes | None:
+    text = text_of(attributes.get(PENDING_PARENT))
+    try:
+        parent = bytes.fromhex(text) if text is not None else b""
+    except ValueError:
+        return None
+    return parent if len(parent) == 8 and any(parent) else None
+
+
+def _is_unrecognised(facts: SpanFacts, decision: KindDecision) -> bool:
+    return decision.rule == "K9" and bool(facts.marks & LOOKS_LIKE_GENAI) and not facts.marks & ALL_DIALECTS
+
+
+def _unknown_keys(facts: SpanFacts) -> str:
+    return f"no dialect knows the keys of scope {facts.scope!r}"
+
+
+def _note_undecodable(attributes: Attributes, problems: list[tuple[Problem, str]]) -> None:
+    undecodable = getattr(attributes, "undecodable", None) if attributes is not NO_ATTRIBUTES else None
+    if undecodable:
+        problems.append((Problem.VALUE_UNDECODABLE, f"{len(undecodable)} attribute values are not what they say"))
