@@ -6,14 +6,17 @@ The doubles of this suite. Each is a real implementation of the protocol that it
 """
 
 import asyncio
+import ssl
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Self, cast
 
 import grpc
 import grpc.aio
+from aiohttp import web
 from google.protobuf import duration_pb2
 from google.rpc import error_details_pb2, status_pb2
+from msgspec import Struct
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
 
 from service.exporter.attempt import Attempt, AttemptOutcome
@@ -257,6 +260,92 @@ def _partial_success(rejected: int) -> bytes:
         response.partial_success.rejected_spans = rejected
         response.partial_success.error_message = "scripted"
     return response.SerializeToString()
+
+
+class HttpAnswer(Struct, frozen=True):
+    """
+    A scripted HTTP answer.
+    """
+
+    status: int = 200
+    headers: Mapping[str, str] = {}
+    body: bytes = b""
+
+
+class RecordingHttpSink:
+    """
+    A real OTLP/HTTP server on loopback that keeps the bodies it accepts, as they came. *script* answers the first
+    requests, `otherwise` the rest.
+    """
+
+    def __init__(self) -> None:
+        self.script: list[HttpAnswer] = []
+        self.otherwise: HttpAnswer | Callable[[bytes], HttpAnswer] = HttpAnswer()
+        self.accepted: list[tuple[Signal, bytes]] = []
+        self.attempts = 0
+        self.headers: list[Mapping[str, str]] = []
+        self.gate = asyncio.Event()
+        """Cleared, requests wait at the door."""
+        self.gate.set()
+        self.url = ""
+        self._changed = asyncio.Condition()
+        self._runner: web.AppRunner | None = None
+
+    @property
+    def payloads(self) -> list[bytes]:
+        return [payload for _, payload in self.accepted]
+
+    async def start(self, *, context: ssl.SSLContext | None = None) -> None:
+        app = web.Application(client_max_size=1 << 30)
+        for signal in Signal:
+            app.router.add_post(f"/v1/{signal}", self._handler(signal))
+        runner = web.AppRunner(app, access_log=None, auto_decompress=False, shutdown_timeout=1)
+        await runner.setup()
+        await web.TCPSite(runner, "localhost", 0, ssl_context=context).start()
+        self.url = f"http{'s' if context else ''}://localhost:{runner.addresses[0][1]}"
+        self._runner = runner
+
+    async def stop(self) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+        self._runner = None
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def wait_for(self, *, attempts: int = 0, accepted: int = 0) -> None:
+        """
+        Until so many requests came, and so many were accepted.
+        """
+        async with self._changed:
+            await self._changed.wait_for(lambda: self.attempts >= attempts and len(self.accepted) >= accepted)
+
+    def _handler(self, signal: Signal) -> Callable[[web.Request], Awaitable[web.Response]]:
+        async def export(request: web.Request) -> web.Response:
+            body = await request.read()
+            self.headers.append(request.headers)
+            answer = await self._answer(body)
+            if answer.status == 200:
+                self.accepted.append((signal, body))
+            await self._notify()
+            return web.Response(status=answer.status, headers=answer.headers, body=answer.body)
+
+        return export
+
+    async def _answer(self, body: bytes) -> HttpAnswer:
+        self.attempts += 1
+        await self._notify()
+        await self.gate.wait()
+        answer = self.script.pop(0) if self.script else self.otherwise
+        return answer(body) if callable(answer) else answer
+
+    async def _notify(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
 
 
 DELIVERED = Attempt(outcome=AttemptOutcome.DELIVERED)

@@ -87,12 +87,7 @@ async def post(
     headers = {"Content-Type": content_type, **({"Content-Encoding": encoding} if encoding else {})}
     async with (
         aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10)) as session,
-        session.request(
-            method,
-            f"http://localhost:{receiver.port}{path}",
-            data=io.BytesIO(body) if isinstance(body, bytes) else body,
-            headers=headers,
-        ) as response,
+        session.request(method, f"http://localhost:{receiver.port}{path}", data=data, headers=headers) as response,
     ):
         return Reply(response.status, response.headers, await response.read())
 
