@@ -11,6 +11,7 @@ import msgspec
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from service.app.processing import build_assessor
 from service.app.settings import decode_options
@@ -21,6 +22,7 @@ from service.errors import ConfigError
 from service.replay.explanation import ExplainedSpan, ExplainedTrace, explain_trace
 from service.replay.files import UnreadableFile, read_requests
 from service.replay.traces import collect_traces
+from service.telemetry.logs import safe
 
 UNREADABLE = 1
 
@@ -65,17 +67,17 @@ def _print_tables(spans: list[ExplainedSpan], trace: ExplainedTrace) -> None:
     for span in spans:
         table.add_row(
             span.span_id,
-            span.name,
+            Text(safe(span.name)),
             span.kind,
             span.kind_rule,
-            span.tool_name or "",
+            Text(safe(span.tool_name or "")),
             span.tool_name_key or "",
-            "\n".join(_notes(span)),
+            Text(safe("; ".join(_notes(span)))),
         )
     console.print(table)
     reasons = f" ({', '.join(trace.reasons)})" if trace.reasons else ""
-    calls = ", ".join(call.name for call in trace.calls) or "none"
-    console.print(f"calls: {calls}; shape: {trace.shape or 'none'}; coverage: {trace.coverage}{reasons}\n")
+    calls = ", ".join(safe(call.name) for call in trace.calls) or "none"
+    console.print(Text(f"calls: {calls}; shape: {trace.shape or 'none'}; coverage: {trace.coverage}{reasons}\n"))
 
 
 def _notes(span: ExplainedSpan) -> Iterator[str]:

@@ -10,6 +10,7 @@ from rich.text import Text
 from service.evaluation import Evaluation, Status, Verdict
 from service.processor.outputs import Scored
 from service.scoring.assessment import Assessment
+from service.telemetry.logs import safe
 
 NO_EXPECTATION = "no expectation (try --expect a,b)"
 STYLES = {Verdict.TRUE: "green", Verdict.FALSE: "red", Verdict.UNDETERMINED: "yellow"}
@@ -31,9 +32,8 @@ class ConsoleExporter:
         assessment = scored.assessment
         line = Text(f"{assessment.occurrence[:16]}  ")
         if assessment.root is not None and assessment.root.origin.service_name:
-            line.append(f"{assessment.root.origin.service_name}  ", style="bold")
-        line.append(called_tools(assessment))
-        line.append("  ")
+            line.append(f"{safe(assessment.root.origin.service_name)}  ", style="bold")
+        line.append(f"{called_tools(assessment)} [{shape(assessment)}]  ")
         line.append_text(results(assessment))
         line.append(f"  {scored.trigger}, {coverage(assessment)}", style="dim")
         if scored.revision:
@@ -43,12 +43,16 @@ class ConsoleExporter:
 
 def called_tools(assessment: Assessment) -> str:
     """
-    Called tools in the order of their starts, and the shape that they were read from.
+    Called tools in the order of their starts.
     """
     evidence = assessment.evidence
-    names = [call.name for call in (evidence.calls or evidence.embedded_calls)]
-    shown = ", ".join(names[:MAX_NAMES]) + (f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
-    return f"[{shown or 'no tool calls'}] {'+'.join(evidence.shapes)}"
+    names = [safe(call.name) for call in (evidence.calls or evidence.embedded_calls)]
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more or "no tool calls"
+
+
+def shape(assessment: Assessment) -> str:
+    return "+".join(assessment.evidence.shapes) or "no GenAI span"
 
 
 def coverage(assessment: Assessment) -> str:
