@@ -16,7 +16,7 @@ from proto_adapters.call_collector import CallCollector
 from proto_adapters.canonical import AttributeValue, CompletionState, LogCompletion, LogView
 from proto_adapters.completion import told_state
 from proto_adapters.embedded_calls import read_output
-from proto_adapters.read_options import DEFAULT_OPTIONS, ReadOptions
+from proto_adapters.read_options import DEFAULT_OPTIONS, ReadOptions, with_control_tools
 
 CHOICE: Final = "gen_ai.choice"
 DETAILS: Final = "gen_ai.client.inference.operation.details"
@@ -43,7 +43,7 @@ def read_log(log: LogView, options: ReadOptions = DEFAULT_OPTIONS) -> LogComplet
         span_id=log.span_id,
         digest=_digest(log),
         completion=_state(log, collector),
-        embedded_calls=tuple(collector.calls),
+        embedded_calls=with_control_tools(collector.calls, options),
     )
 
 

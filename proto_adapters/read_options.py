@@ -2,11 +2,16 @@
 What is read of spans and log records beyond their plain facts. Pure values.
 """
 
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from proto_adapters.call_collector import DEFAULT_LIMITS, ReadLimits
+from proto_adapters.canonical import EmbeddedCall
+from proto_adapters.tool_names import comparison_key
 
 CONTROL_TOOLS: Final = frozenset(
     {
@@ -38,3 +43,21 @@ class ReadOptions(Struct, frozen=True):
 
 
 DEFAULT_OPTIONS: Final = ReadOptions()
+
+
+@lru_cache(4096)
+def is_control_tool(name: str, control_tools: frozenset[str] = CONTROL_TOOLS) -> bool:
+    """
+    Whether *name* is a tool of a framework itself, in any spelling.
+    """
+    return name in control_tools or comparison_key(name) in {comparison_key(tool) for tool in control_tools}
+
+
+def with_control_tools(calls: Iterable[EmbeddedCall], options: ReadOptions) -> tuple[EmbeddedCall, ...]:
+    """
+    *calls*, those of a framework's own tools marked.
+    """
+    return tuple(
+        replace(call, control_tool=True) if is_control_tool(call.name, options.control_tools) else call
+        for call in calls
+    )

@@ -5,7 +5,6 @@ Values of a wrong type are absent or become a named problem; nothing raises. Wha
 to the assembly: pending spans (X2, X3), stale completions (C7), refused Claude Code tools (C9), calls told twice.
 """
 
-from functools import lru_cache
 from typing import Any, Final
 
 from proto_adapters.attribute_values import text_of
@@ -31,7 +30,13 @@ from proto_adapters.dialects.detection import (
 from proto_adapters.dialects.logfire import PENDING_PARENT, SPAN_TYPE
 from proto_adapters.dialects.registry import DIALECTS
 from proto_adapters.log_read import read_log
-from proto_adapters.read_options import CONTROL_TOOLS, DEFAULT_OPTIONS, ReadOptions
+from proto_adapters.read_options import (
+    CONTROL_TOOLS,
+    DEFAULT_OPTIONS,
+    ReadOptions,
+    is_control_tool,
+    with_control_tools,
+)
 from proto_adapters.span_fields import (
     MCP_KEYS,
     SESSION_KEY_SET,
@@ -46,7 +51,6 @@ from proto_adapters.span_fields import (
     read_tool_name,
 )
 from proto_adapters.span_kind import KindDecision, decide_kind, mcp_method
-from proto_adapters.tool_names import comparison_key
 from proto_adapters.tool_results import read_result_ids
 
 __all__ = ["CONTROL_TOOLS", "ReadOptions", "is_control_tool", "read_log", "read_span"]
@@ -150,14 +154,6 @@ def _tool_fields(
     return fields
 
 
-@lru_cache(4096)
-def is_control_tool(name: str, control_tools: frozenset[str] = CONTROL_TOOLS) -> bool:
-    """
-    Whether *name* is a tool of a framework itself, in any spelling.
-    """
-    return name in control_tools or comparison_key(name) in {comparison_key(tool) for tool in control_tools}
-
-
 def _executed(facts: SpanFacts) -> bool | None:
     """
     C9, as far as the span tells it: arguments that did not validate, a deferred call.
@@ -191,7 +187,7 @@ def _llm_fields(
         problems.append((Problem.VALUE_UNDECODABLE, completion.detail))
     fields: dict[str, Any] = {
         "completion": completion.state,
-        "embedded_calls": completion.calls,
+        "embedded_calls": with_control_tools(completion.calls, options),
         "finish_reasons": completion.finish_reasons,
         "response_id": read_response_id(facts),
     }
