@@ -21,12 +21,13 @@ from proto_adapters.dialects.detection import (
     MOVED_AWAY,
     SpanFacts,
 )
+from proto_adapters.dialects.logfire import SPAN_TYPE
 from proto_adapters.embedded_calls import read_output
 from proto_adapters.flattened_calls import gather, read_messages
 from proto_adapters.offered_tools import offered_tools
 
-TOOL_FINISHES: Final = frozenset({"tool_calls", "tool_call", "tool_use", "function_call"})
-"""Finish reasons that say a call was asked for, with `-` read as `_`."""
+TOOL_FINISHES: Final = frozenset({"toolcalls", "toolcall", "tooluse", "functioncall"})
+"""Finish reasons that say a call was asked for, in lower case and without separators."""
 
 
 class Completion(Struct, frozen=True):
@@ -272,7 +273,7 @@ def asks_for_a_tool(reasons: tuple[str, ...]) -> bool:
     """
     Whether a finish reason says that a call was asked for.
     """
-    return any(reason.strip().lower().replace("-", "_") in TOOL_FINISHES for reason in reasons)
+    return any(reason.strip().lower().replace("-", "").replace("_", "") in TOOL_FINISHES for reason in reasons)
 
 
 def _state(
@@ -290,6 +291,8 @@ def _state(
         return CompletionState.REFERENCED, "the messages were moved elsewhere"
     if collector.has_text:
         return CompletionState.READ, ""
+    if facts.text(SPAN_TYPE) == "pending_span":
+        return CompletionState.NONE, ""
     answered = bool(facts.marks & HAS_ANSWER_SIGN) or bool(reasons)
     failed = status is SpanStatus.ERROR
     if answered or ((has_field or _hides_silently(facts)) and not failed):

@@ -158,7 +158,7 @@ def _claims(facts: SpanFacts) -> Iterator[_Claim]:
 def _native_claims(facts: SpanFacts) -> Iterator[_Claim]:
     for kind_key, dialect in _NATIVE:
         key = kind_key.key
-        if key not in facts.keys or (key in _SHARED_KEYS and not _is_its(facts, dialect)):
+        if key not in facts.keys or (key in _SHARED_KEYS and not _is_its(facts, kind_key, dialect)):
             continue
         value = facts.value(key)
         kind = kind_key.kind_of(value)
@@ -166,7 +166,9 @@ def _native_claims(facts: SpanFacts) -> Iterator[_Claim]:
             yield _Claim(key, kind, "K2", dialect.id, value in kind_key.handoff_values)
 
 
-def _is_its(facts: SpanFacts, dialect: Dialect) -> bool:
+def _is_its(facts: SpanFacts, kind_key: KindKey, dialect: Dialect) -> bool:
+    if kind_key.key == "entity.type" and "span.type" in facts.keys:
+        return False  # it tells whose span this is, not what it does
     if dialect is CLAUDE_CODE:
         return facts.is_dialect("claude_code") and "entity.type" not in facts.keys
     return facts.is_dialect(dialect.id) or {"span.type", "entity.type"} <= facts.keys
@@ -234,7 +236,7 @@ def _conflict(claims: tuple[_Claim, ...]) -> str | None:
 def _corrected(facts: SpanFacts, claims: tuple[_Claim, ...]) -> KindDecision | None:
     method = mcp_method(facts)
     if method is not None and method != TOOLS_CALL:
-        return KindDecision(SpanKind.CHAIN, "C6", "mcp_semconv")
+        return KindDecision(SpanKind.CHAIN, "C6", _mcp_owner(facts))
     if facts.is_dialect("traceloop"):
         return _corrected_traceloop(facts, claims)
     if facts.is_dialect("openinference"):
@@ -330,8 +332,11 @@ def mcp_method(facts: SpanFacts) -> str | None:
 def _by_method(facts: SpanFacts) -> KindDecision | None:
     if mcp_method(facts) != TOOLS_CALL:
         return None
-    owner = next((name for name in ("fastmcp", "mcp_python_sdk") if facts.is_dialect(name)), "mcp_semconv")
-    return KindDecision(SpanKind.TOOL, f"K6:{MCP_METHOD}", owner)
+    return KindDecision(SpanKind.TOOL, f"K6:{MCP_METHOD}", _mcp_owner(facts))
+
+
+def _mcp_owner(facts: SpanFacts) -> str:
+    return next((name for name in ("fastmcp", "mcp_python_sdk") if facts.is_dialect(name)), "mcp_semconv")
 
 
 _TOOL_SIGNS: Final = (

@@ -45,6 +45,7 @@ _TYPED: Final[Mapping[str, str]] = {
     "function_call_output": "call_id",
     "custom_tool_call_output": "call_id",
     "tool-result": "toolCallId",
+    "toolResult": "toolUseId",
 }
 _WRAPPED: Final[Mapping[str, str]] = {
     "toolResult": "toolUseId",

@@ -70,7 +70,7 @@ VERCEL_AI_OTEL = Dialect(
     id="vercel_ai_otel",
     title="Vercel AI SDK 7 (@ai-sdk/otel)",
     reads_from="source, recordings",
-    recognised_by=Recognition(scopes=("gen_ai",), values=(("gen_ai.operation.name", "agent_step"),)),
+    recognised_by=Recognition(scopes=("gen_ai",)),
     kind_from="gen_ai.operation.name",
     tool_name_keys=("gen_ai.tool.name",),
     tool_name_in_span=("execute_tool {}",),
