@@ -112,7 +112,7 @@ class ToolEvidence(Struct, frozen=True, kw_only=True):
     """Calls asked for in completions, in `llm_embedded` shape; intervals as of design §6.2, else unfinished."""
     nameless_calls: int = 0
     requested_names: tuple[str, ...] = ()
-    """Names asked for in any completion, executed or not."""
+    """Names asked for in any completion, executed or not; a name stands here once for each request with an id."""
     has_tool_evidence: bool = False
     """Tools would have been seen: at least one TOOL span, or LLM spans that are all readable (design §5)."""
     observed_call_count: int = 0

@@ -71,7 +71,7 @@ def build_evidence(
         called_names=trace.called_names,
         embedded_calls=embedded if trace.shape is Shape.LLM_EMBEDDED else (),
         nameless_calls=trace.nameless_calls,
-        requested_names=tuple(dict.fromkeys(call.name for _, call in trace.embedded)),
+        requested_names=tuple(_requested_names(trace)),
         has_tool_evidence=_has_tool_evidence(trace),
         observed_call_count=sum(1 for call in seen if not call.control_tool),
         coverage=coverage_of(trace, facts, settings),
@@ -121,6 +121,17 @@ def _embedded_calls(trace: CanonicalTrace, settings: EvidenceSettings) -> Iterat
             result_ids=span.result_call_ids if settings.order_from_embedded_calls else (),
             shape=Shape.LLM_EMBEDDED,
         )
+
+
+def _requested_names(trace: CanonicalTrace) -> Iterator[str]:
+    """
+    The name of each request that its id tells from others; of requests without ids, each name once.
+    """
+    named: set[str] = set()
+    for _, call in trace.embedded:
+        if call.call_id or call.name not in named:
+            named.add(call.name)
+            yield call.name
 
 
 def _result_starts(spans: Iterable[CanonicalSpan]) -> dict[str, list[int]]:

@@ -205,6 +205,12 @@ def test_what_was_asked_for_and_not_executed_is_told_and_not_called() -> None:
     assert (0.5, ("send",)) == (evaluation.score, evaluation.requested_not_executed)
 
 
+def test_a_request_more_than_executions_is_told() -> None:
+    evidence = replace(tool_spans(a_tool_call("send")), requested_names=("send", "send"))
+
+    assert ("send",) == score(evidence, "send").requested_not_executed
+
+
 def test_embedded_calls_that_count_are_not_told_as_unexecuted() -> None:
     assert () == score(llm_embedded(a_requested_call("a")), "a").requested_not_executed
 
