@@ -116,6 +116,7 @@ def _common(facts: SpanFacts, options: ReadOptions) -> dict[str, Any]:
         "end_ns": view.end_ns,
         "flags": view.flags,
         "dropped_attributes_count": view.dropped_attributes_count,
+        "dropped_events_count": view.dropped_events_count,
     }
     if view.links:
         fields["links"] = tuple(view.links)
