@@ -13,9 +13,11 @@ from service.config.values import (
     Distinct,
     EmptyMeansDefaults,
     Endpoint,
+    Host,
     Name,
     Port,
     PositiveDuration,
+    join_endpoint,
 )
 from service.durations import SECOND
 
@@ -53,14 +55,14 @@ class PrometheusConfig(Block):
     The `/metrics` page.
     """
 
-    host: Name = Field("localhost", description="Host to listen on.")
+    host: Host = Field("localhost", description="Host to listen on.")
     port: Port = Field(PROMETHEUS_PORT, description="Port to listen on.")
     tls: ServerTlsConfig | None = Field(None, description="TLS; left out: plaintext.")
     auth: AuthConfig | None = Field(None, description="Who may read; left out: everybody.")
 
     @property
     def endpoint(self) -> Endpoint:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return join_endpoint(self.host, self.port)
 
 
 class TelemetryMetricsConfig(Block):

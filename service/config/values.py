@@ -136,10 +136,17 @@ def split_endpoint(endpoint: str) -> HostPort:
 
 def _bare_host(host: str) -> str:
     if host.startswith("[") and host.endswith("]"):
-        return str(ip_address(host[1:-1].partition("%")[0]))
+        return _ip_address(host[1:-1])
     if not host.isascii() or any(character in host for character in ":/@[] \t\r\n\0"):
         raise ValueError("should be host:port without a scheme; an IPv6 address stands in brackets: [::1]:4317")
     return host
+
+
+def _ip_address(text: str) -> str:
+    try:
+        return str(ip_address(text.partition("%")[0]))
+    except ValueError:
+        raise ValueError("should be an IPv6 address in brackets and a port, for example [::1]:4317") from None
 
 
 def _check_endpoint(endpoint: str) -> str:
@@ -154,6 +161,17 @@ def _check_target(endpoint: str) -> str:
     return endpoint
 
 
+def _check_host(host: str) -> str:
+    split_endpoint(join_endpoint(host, 0))
+    return host
+
+
+def join_endpoint(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+Host = Annotated[str, StringConstraints(min_length=1, max_length=256), AfterValidator(_check_host)]
+"""A name, an IPv4 address or a bare IPv6 address."""
 Endpoint = Annotated[str, StringConstraints(max_length=512), AfterValidator(_check_endpoint)]
 """An address to listen on."""
 TargetEndpoint = Annotated[str, StringConstraints(max_length=512), AfterValidator(_check_target)]

@@ -94,7 +94,7 @@ def _without_quotes(error: yaml.MarkedYAMLError) -> str:
     """
     What PyYAML says is wrong, less the names that it quotes; single characters and `<token>`s stay.
     """
-    return re.sub("""(['"])[^'"<]{2,}\\1""", "…", error.problem or "not YAML")
+    return re.sub(r"""(['"])[^'"<\s]{2,}\1""", "…", error.problem or "not YAML")
 
 
 class _Unfolding:
