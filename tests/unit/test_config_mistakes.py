@@ -45,9 +45,7 @@ SCORING = "processors::tool_scoring"
             id="key of a component",
         ),
         pytest.param(
-            _scoring(
-                "expectations: [{name: a, conditions: [{condition_type: tools_called, tools: [x], name_match: exact}]}]"
-            ),
+            _scoring("expectations: [{name: a, conditions: [{condition_type: tools_called, tools: [x], nam: y}]}]"),
             f"{SCORING}::expectations[0]::conditions[0]::nam",
             "unknown key; did you mean name?",
             id="key of a condition",
