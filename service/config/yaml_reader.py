@@ -9,7 +9,7 @@ never quotes the text, which may hold secrets.
 import math
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 import yaml
 
@@ -54,7 +54,7 @@ class _Composer(yaml.SafeLoader):
         super().__init__(text)
         self._depth = 0
 
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # noqa: ANN401 - PyYAML's signature
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         peek: Callable[[], yaml.Event] = self.peek_event
         event = peek()
         if self._depth >= MAX_DEPTH:
