@@ -185,7 +185,7 @@ class Outbox:
         self._offer(request)
 
     def _offer(self, request: ExportRequest) -> None:
-        refused = [outlet for outlet in self._outlets if not outlet.offer(request)]
+        refused = [outlet for outlet in self._outlets if not _offer_to(outlet, request)]
         if refused:
             self._waiting.append(_Waiting(request, refused))
             self._waiting_bytes += len(request.payload)
@@ -193,8 +193,12 @@ class Outbox:
     def _retry(self) -> None:
         while self._waiting:
             waiting = self._waiting[0]
-            waiting.outlets = [outlet for outlet in waiting.outlets if not outlet.offer(waiting.request)]
+            waiting.outlets = [outlet for outlet in waiting.outlets if not _offer_to(outlet, waiting.request)]
             if waiting.outlets:
                 return
             self._waiting.popleft()
             self._waiting_bytes -= len(waiting.request.payload)
+
+
+def _offer_to(outlet: Outlet, request: ExportRequest) -> bool:
+    return outlet.has_room(len(request.payload)) and outlet.offer(request)

@@ -62,7 +62,17 @@ class Pressure:
         return self._buffer.size + self._logs.size + self._spans.size
 
     def has_room_for(self, size: int) -> bool:
+        """
+        Whether *size* more bytes fit, with what is still on its way to a full outlet.
+        """
         return self.size + size <= self._settings.max_buffer_bytes and not self._memory.is_over_hard_limit
+
+    def might_take(self, size: int) -> bool:
+        """
+        Whether *size* more bytes fit, or room can be made for them.
+        """
+        can_relieve = self._spans.has_room and not self._memory.is_over_hard_limit
+        return self.has_room_for(size) or can_relieve
 
     async def relieve(self, incoming: int = 0) -> None:
         """
@@ -77,7 +87,10 @@ class Pressure:
         await self._each(self._buffer.open_traces(), self.evict, incoming)
 
     def _excess(self, share: float, incoming: int) -> float:
-        return self.size + incoming - share * self._settings.soft_limit_bytes
+        """
+        What the buffer holds above *share* of the soft limit. What has left it for the outbox cannot be relieved again.
+        """
+        return self._buffer.size + self._logs.size + incoming - share * self._settings.soft_limit_bytes
 
     def _is_needed(self, incoming: int) -> bool:
         return self._excess(RELIEF_SHARE, incoming) > 0
@@ -94,9 +107,10 @@ class Pressure:
     ) -> None:
         for trace in traces:
             if not self._is_needed(incoming) or not self._spans.has_room:
-                return
+                break
             if trace.is_open and not trace.is_closing:
                 await step(trace)
+        self._spans.flush()
 
     def _with_root(self) -> Iterable[BufferedTrace]:
         return (trace for trace in self._buffer.open_traces() if trace.has_root)

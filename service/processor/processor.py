@@ -12,7 +12,7 @@ from proto_adapters.split import OriginTable, UndecodableRequest, count_items, s
 from service.buffer.trace_buffer import BufferedTrace, TraceBuffer
 from service.buffer.waiting_logs import WaitingLogs
 from service.clock import Clock
-from service.errors import MalformedRequest, Refused
+from service.errors import MalformedRequest, Refused, RequestTooLarge
 from service.evidence import CoverageReason, Trigger
 from service.pipeline import Accepted, Signal
 from service.processor.closing import Closer
@@ -59,9 +59,14 @@ class Processor:
 
     def may_take(self, size: int) -> bool:
         """
-        Whether a request of *size* bytes would be read at all now.
+        Whether a request of *size* bytes would be read at all now. That one is turned away is held against open traces.
         """
-        return not self._is_stopping and self._pressure.has_room_for(size)
+        if self._is_stopping:
+            return False
+        if self._pressure.might_take(size):
+            return True
+        self._note_refusal()
+        return False
 
     async def consume(self, signal: Signal, request: bytes) -> Accepted:
         """
@@ -91,10 +96,18 @@ class Processor:
     async def _make_room(self, size: int) -> None:
         if self._pressure.has_room_for(size):
             return
+        if size > self._settings.max_buffer_bytes:
+            raise RequestTooLarge("the request is larger than max_buffer_mib")
         await self._pressure.relieve(size)
         if not self._pressure.has_room_for(size):
-            self._buffer.mark_open(CoverageReason.SPANS_REFUSED, self._clock.monotonic_ns())
+            self._note_refusal()
             raise Refused(RefusalReason.BUFFER_FULL)
+
+    def _note_refusal(self) -> None:
+        """
+        Spans of any open trace may have been in a request that was refused for pressure (`spans_refused`, design §5).
+        """
+        self._buffer.mark_open(CoverageReason.SPANS_REFUSED, self._clock.monotonic_ns())
 
     async def _after_arrival(self, trace: BufferedTrace) -> None:
         """
