@@ -100,6 +100,11 @@ class Policies:
                 break
         return tuple(fits)
 
+    @property
+    def memo_length(self) -> int:
+        """How many decisions are remembered."""
+        return self._recall.cache_info().currsize
+
     def root_texts(self, attributes: Attributes) -> Texts:
         """
         The root attributes that any entry names.
