@@ -46,6 +46,25 @@ FieldReader = Callable[[SpanFacts, CallCollector], bool]
 """Reads one output field; False if the span does not have it."""
 
 
+class OutputField(Struct, frozen=True):
+    """
+    One place where an answer may stand, and what a span must have for a look to be worth while.
+    """
+
+    source: str
+    read: FieldReader
+    key: str = ""
+    mark: int = 0
+
+    def may_be_in(self, facts: SpanFacts) -> bool:
+        """
+        Whether the span can have the field: its key, its sort of keys, or (with neither) any event.
+        """
+        if self.key:
+            return self.key in facts.keys
+        return bool(facts.marks & self.mark) if self.mark else bool(facts.view.events)
+
+
 # ---- readers of one field each ----
 
 
@@ -180,45 +199,53 @@ def _comma_lists(facts: SpanFacts, collector: CallCollector) -> bool:
     return True
 
 
-OUTPUT_FIELDS: Final[tuple[tuple[str, FieldReader], ...]] = (
-    ("gen_ai.output.messages", _attribute("gen_ai.output.messages")),
-    ("gen_ai.output.messages", _flattened(HAS_FLATTENED_OUTPUT, "gen_ai.output.messages.")),
-    (
-        "gen_ai.client.inference.operation.details",
-        _event("gen_ai.client.inference.operation.details", "gen_ai.output.messages"),
-    ),
-    ("llm.output_messages", _flattened(HAS_OPENINFERENCE_OUTPUT, "llm.output_messages.")),
-    ("llm.output_messages", _attribute("llm.output_messages")),
-    ("gen_ai.completion.N", _flattened(HAS_FLATTENED_COMPLETION, "gen_ai.completion.")),
-    ("gen_ai.choice", _choice_events),
-    ("events", _choices_of_events),
-    ("ai.response.toolCalls", _attribute("ai.response.toolCalls", is_call_list=True)),
-    ("ai.result.toolCalls", _attribute("ai.result.toolCalls", is_call_list=True)),
-    ("gcp.vertex.agent.llm_response", _attribute("gcp.vertex.agent.llm_response")),
-    ("langfuse.observation.output", _attribute("langfuse.observation.output")),
-    ("mlflow.spanOutputs", _attribute("mlflow.spanOutputs")),
-    ("gen_ai.completion", _attribute("gen_ai.completion")),
-    ("gen_ai.content.completion", _event("gen_ai.content.completion", "gen_ai.completion")),
-    ("haystack.agent.step.llm.output", _attribute("haystack.agent.step.llm.output")),
-    ("haystack.component.output", _attribute("haystack.component.output")),
-    ("response", _attribute("response")),
-    ("response_data", _attribute("response_data")),
-    ("genkit:output", _attribute("genkit:output")),
-    ("gen_ai.assistant.message", _azure_messages),
-    ("gen_ai.response.tool_calls", _attribute("gen_ai.response.tool_calls", is_call_list=True)),
-    ("lk.response.function_calls", _attribute("lk.response.function_calls", is_call_list=True)),
-    ("llm.function_call", _attribute("llm.function_call", is_call_list=True)),
-    ("output.value", _output_value),
-    ("traceloop.entity.output", _entity_output),
-    ("braintrust.output_json", _attribute("braintrust.output_json")),
-    ("mastra.model_generation.output", _attribute("mastra.model_generation.output")),
-    ("lmnr.span.output", _attribute("lmnr.span.output")),
-    ("gen_ai.tool.name", _comma_lists),
-    ("ai.response.text", _said("ai.response.text")),
-    ("ai.response.object", _said("ai.response.object")),
-    ("ai.result.text", _said("ai.result.text")),
-    ("lk.response.text", _said("lk.response.text")),
-    ("response.model_output", _said("response.model_output")),
+def _at(key: str, *, is_call_list: bool = False) -> OutputField:
+    return OutputField(key, _attribute(key, is_call_list=is_call_list), key)
+
+
+def _below(mark: int, key: str) -> OutputField:
+    return OutputField(key, _flattened(mark, f"{key}."), mark=mark)
+
+
+_DETAILS: Final = "gen_ai.client.inference.operation.details"
+_CONTENT: Final = "gen_ai.content.completion"
+
+OUTPUT_FIELDS: Final[tuple[OutputField, ...]] = (
+    _at("gen_ai.output.messages"),
+    _below(HAS_FLATTENED_OUTPUT, "gen_ai.output.messages"),
+    OutputField(_DETAILS, _event(_DETAILS, "gen_ai.output.messages")),
+    _below(HAS_OPENINFERENCE_OUTPUT, "llm.output_messages"),
+    _at("llm.output_messages"),
+    _below(HAS_FLATTENED_COMPLETION, "gen_ai.completion"),
+    OutputField("gen_ai.choice", _choice_events),
+    OutputField("events", _choices_of_events, "events"),
+    _at("ai.response.toolCalls", is_call_list=True),
+    _at("ai.result.toolCalls", is_call_list=True),
+    _at("gcp.vertex.agent.llm_response"),
+    _at("langfuse.observation.output"),
+    _at("mlflow.spanOutputs"),
+    _at("gen_ai.completion"),
+    OutputField(_CONTENT, _event(_CONTENT, "gen_ai.completion")),
+    _at("haystack.agent.step.llm.output"),
+    _at("haystack.component.output"),
+    _at("response"),
+    _at("response_data"),
+    _at("genkit:output"),
+    OutputField("gen_ai.assistant.message", _azure_messages),
+    _at("gen_ai.response.tool_calls", is_call_list=True),
+    _at("lk.response.function_calls", is_call_list=True),
+    _at("llm.function_call", is_call_list=True),
+    OutputField("output.value", _output_value, "output.value"),
+    OutputField("traceloop.entity.output", _entity_output, "traceloop.entity.output"),
+    _at("braintrust.output_json"),
+    _at("mastra.model_generation.output"),
+    _at("lmnr.span.output"),
+    OutputField("gen_ai.tool.name", _comma_lists, "gen_ai.tool.name"),
+    OutputField("ai.response.text", _said("ai.response.text"), "ai.response.text"),
+    OutputField("ai.response.object", _said("ai.response.object"), "ai.response.object"),
+    OutputField("ai.result.text", _said("ai.result.text"), "ai.result.text"),
+    OutputField("lk.response.text", _said("lk.response.text"), "lk.response.text"),
+    OutputField("response.model_output", _said("response.model_output"), "response.model_output"),
 )
 """The output fields in the order of the reference, then fields that only tell that something was said."""
 
@@ -252,9 +279,11 @@ def _read_fields(facts: SpanFacts, collector: CallCollector) -> bool:
     What was cut or lost in earlier fields does not matter once a later one tells the calls.
     """
     has_field = truncated = lost_calls = False
-    for source, reader in OUTPUT_FIELDS:
-        collector.source, collector.truncated, collector.lost_calls = source, False, False
-        has_field = reader(facts, collector) or has_field
+    for field in OUTPUT_FIELDS:
+        if not field.may_be_in(facts):
+            continue
+        collector.source, collector.truncated, collector.lost_calls = field.source, False, False
+        has_field = field.read(facts, collector) or has_field
         if collector.calls:
             return True
         truncated, lost_calls = truncated or collector.truncated, lost_calls or collector.lost_calls

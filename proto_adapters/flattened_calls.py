@@ -44,8 +44,9 @@ def gather(attributes: Attributes, keys: Iterable[str], prefix: str) -> Messages
             head, _, path = key[len(prefix) :].partition(".")
             index = index_of(head)
             if index is not None and path:
-                parts = path.removeprefix("message.").split(".", 4)
-                _place(messages.setdefault(index, FlatMessage()), parts, attributes.get(key))
+                if index not in messages:
+                    messages[index] = FlatMessage()
+                _place(messages[index], path.removeprefix("message.").split(".", 4), attributes.get(key))
     return messages
 
 
