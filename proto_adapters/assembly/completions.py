@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from proto_adapters.assembly.intervals import Interval, end_or_open, only_containers
 from proto_adapters.assembly.tree import NO_SPAN, SpanTree
 from proto_adapters.canonical import (
     CanonicalSpan,
@@ -32,6 +33,10 @@ _RANK = {state: rank for rank, state in enumerate(_FROM_WORST)}
 
 SAME_RESPONSE = "response_id"
 NESTED_LLM = "llm_ancestor"
+BESIDE = "llm_beside"
+
+_CONTENTLESS = "anthropic_sdk"
+"""The dialect of a client that writes model spans of its own, without content, below or beside its instrumentation."""
 
 
 def merge_logs(tree: SpanTree, logs: Sequence[LogCompletion]) -> None:
@@ -93,6 +98,7 @@ def mark_duplicates(tree: SpanTree) -> None:
     Mark every LLM span that repeats another's completion, so that a completion counts once, from its best member.
     """
     _mark_same_response(tree)
+    _mark_beside(tree)
     _mark_nested(tree)
 
 
@@ -106,6 +112,23 @@ def _mark_same_response(tree: SpanTree) -> None:
         for member in members:
             if member != best and not _tell_different_calls(tree.spans[best], tree.spans[member]):
                 _mark(tree, member, best, SAME_RESPONSE)
+
+
+def _mark_beside(tree: SpanTree) -> None:
+    """
+    A client's own span lies in time in exactly one sibling that an instrumentation wrote of the same request.
+    """
+    outer: dict[int, list[Interval]] = defaultdict(list)
+    inner: dict[int, list[Interval]] = defaultdict(list)
+    for position, span in enumerate(tree.spans):
+        if _may_repeat(span):
+            is_own = _CONTENTLESS in span.dialects and span.completion is CompletionState.HIDDEN
+            siblings = inner if is_own else outer
+            if is_own or span.response_id is None:
+                siblings[tree.parents[position]].append(Interval(span.start_ns, end_or_open(span), position))
+    for parent, spans in inner.items():
+        for member, kept in only_containers(outer.get(parent, ()), spans).items():
+            _mark(tree, member, kept, BESIDE)
 
 
 class _Tellers:

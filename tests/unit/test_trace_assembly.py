@@ -205,6 +205,31 @@ class TestRepeatedCompletions:
         assert asked_for(builder.assembled()) == ["x"]
         assert unreadable(builder.assembled()) == 0
 
+    @pytest.mark.parametrize(
+        ("own", "hidden"),
+        [
+            pytest.param({"start": 1, "end": 9}, 0, id="inside its only sibling"),
+            pytest.param({"start": 1, "end": 12}, 1, id="longer than its sibling"),
+            pytest.param({"start": 22, "end": 23}, 1, id="inside two siblings"),
+            pytest.param({"start": 1, "end": 9, "dialects": ("otel_genai_messages",)}, 1, id="of an instrumentation"),
+        ],
+    )
+    def test_a_clients_own_span_repeats_the_one_instrumented_request_around_it(
+        self, own: dict[str, Any], hidden: int
+    ) -> None:
+        trace = (
+            a_trace()
+            .agent()
+            .llm("x", end=10)
+            .llm("y", start=20, end=30)
+            .llm("z", start=21, end=25)
+            .llm(**({"completion": HIDDEN, "dialects": ("anthropic_sdk",)} | own))
+            .assembled()
+        )
+
+        assert unreadable(trace) == hidden
+        assert asked_for(trace) == ["x", "y", "z"]
+
     def test_the_same_call_read_from_two_nested_spans_counts_once(self) -> None:
         trace = (
             a_trace().agent().llm("x", label="outer").chain(under="outer", label="c").llm("x", under="c").assembled()
