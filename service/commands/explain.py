@@ -3,6 +3,7 @@
 """
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -10,8 +11,8 @@ from typing import Annotated
 import msgspec
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
+from rich.tree import Tree
 
 from service.app.processing import build_assessor
 from service.app.settings import decode_options
@@ -40,7 +41,7 @@ def explain(files: Files, config: ConfigFiles = None, *, json: Json = False) -> 
         loaded = load_config(config, os.environ) if config else default_config()
         for file in files:
             for spans, trace in _explain_file(file, loaded):
-                _print_json(spans, trace) if json else _print_tables(spans, trace)
+                _print_json(spans, trace) if json else _print_tree(spans, trace)
     except (ConfigError, UnreadableFile) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(UNREADABLE) from None
@@ -59,34 +60,54 @@ def _print_json(spans: list[ExplainedSpan], trace: ExplainedTrace) -> None:
         typer.echo(msgspec.json.encode(item).decode())
 
 
-def _print_tables(spans: list[ExplainedSpan], trace: ExplainedTrace) -> None:
-    console = Console()
-    table = Table(title=f"trace {trace.trace_id}", title_justify="left", header_style="bold", box=None)
-    for heading in ("span", "name", "kind", "rule", "tool", "read from", "notes"):
-        table.add_column(heading, overflow="fold")
-    for span in spans:
-        table.add_row(
-            span.span_id,
-            Text(safe(span.name)),
-            span.kind,
-            span.kind_rule,
-            Text(safe(span.tool_name or "")),
-            span.tool_name_key or "",
-            Text(safe("; ".join(_notes(span)))),
-        )
-    console.print(table)
-    reasons = f" ({', '.join(trace.reasons)})" if trace.reasons else ""
+def _print_tree(spans: list[ExplainedSpan], trace: ExplainedTrace) -> None:
+    console = Console(soft_wrap=True, highlight=False)
+    console.print(span_tree(spans, Text(f"trace {trace.trace_id}", style="bold")))
     calls = ", ".join(safe(call.name) for call in trace.calls) or "none"
-    console.print(Text(f"calls: {calls}; shape: {trace.shape or 'none'}; coverage: {trace.coverage}{reasons}\n"))
+    reasons = f" ({', '.join(trace.reasons)})" if trace.reasons else ""
+    console.print(Text(f"calls: {calls}\nshape: {trace.shape or 'none'}\ncoverage: {trace.coverage}{reasons}\n"))
+
+
+def span_tree(spans: list[ExplainedSpan], title: Text) -> Tree:
+    """
+    The spans as they hang together, each with how it was read. A span whose parent is missing stands at the top.
+    """
+    tree = Tree(title)
+    held = {span.span_id for span in spans}
+    below: defaultdict[str | None, list[ExplainedSpan]] = defaultdict(list)
+    for span in spans:
+        below[span.parent_span_id if span.parent_span_id in held else None].append(span)
+    shown: set[str] = set()
+    # Spans that only reach each other (a cycle of parents) hang from nothing: the first of them is shown at the top.
+    for top in [*below[None], *spans]:
+        open_spans = [(tree, top)]
+        while open_spans:
+            branch, span = open_spans.pop()
+            if span.span_id not in shown:
+                shown.add(span.span_id)
+                branch_below = branch.add(_line(span))
+                open_spans.extend((branch_below, child) for child in reversed(below[span.span_id]))
+    return tree
+
+
+def _line(span: ExplainedSpan) -> Text:
+    line = Text(f"{span.kind} ", style="bold" if span.kind == "TOOL" else "")
+    line.append(safe(span.name), style="cyan")
+    line.append(f"  {span.kind_rule}", style="dim")
+    for note in _notes(span):
+        line.append(f"\n  {safe(note)}", style="dim")
+    return line
 
 
 def _notes(span: ExplainedSpan) -> Iterator[str]:
-    if span.duplicate_of:
+    if span.tool_name is not None:
+        yield f"tool {span.tool_name}, read from {span.tool_name_key}"
+    if span.duplicate_of is not None:
         yield f"repeats {span.duplicate_of} ({span.duplicate_rule})"
     if span.executed is False:
         yield "not executed"
-    if span.completion and span.kind == "LLM":
+    if span.completion is not None:
         yield f"completion {span.completion}"
     for call in span.embedded_calls:
-        yield f"asks for {call.name} ({call.source})"
-    yield from span.problems
+        yield f"asks for {call.name}, read from {call.source}"
+    yield from (f"problem {problem}" for problem in span.problems)

@@ -29,6 +29,7 @@ class ExplainedSpan(Struct, frozen=True, kw_only=True, tag="span"):
     file: str
     trace_id: str
     span_id: str
+    parent_span_id: str | None
     name: str
     kind: str
     kind_rule: str
@@ -89,6 +90,7 @@ def explain_span(span: CanonicalSpan, *, file: str = "") -> ExplainedSpan:
         file=file,
         trace_id=span.trace_id.hex(),
         span_id=span.span_id.hex(),
+        parent_span_id=span.parent_span_id.hex() if span.parent_span_id else None,
         name=span.name,
         kind=span.kind,
         kind_rule=span.kind_rule,
