@@ -21,7 +21,7 @@ from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
 
 from service.exporter.attempt import Attempt, AttemptOutcome
 from service.pipeline import Accepted, ExportRequest, SendOutcome, Signal
-from service.telemetry.recorder import FailureReason, LossReason, NullRecorder, RefusalReason, Transport
+from service.telemetry.recorder import FailureReason, LossReason, NullRecorder, RefusalReason, Reloadable, Transport
 
 SERVICES = {
     Signal.TRACES: "opentelemetry.proto.collector.trace.v1.TraceService",
@@ -121,6 +121,9 @@ class CountingRecorder(NullRecorder):
 
     def enqueue_failed(self, signal: Signal, exporter: str, items: int) -> None:
         self.counts["enqueue_failed", exporter] += items
+
+    def reloaded(self, what: Reloadable, *, succeeded: bool) -> None:
+        self.counts["reloaded", str(succeeded)] += 1
 
     def retried(self, signal: Signal, exporter: str, error_type: str) -> None:
         self.counts["retried", error_type] += 1

@@ -5,6 +5,7 @@ grpcio gets bytes and gives bytes (`request_serializer=None`). It does not retry
 alone decides that.
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Literal, cast
 
@@ -17,6 +18,8 @@ from msgspec import Struct
 from service.durations import SECOND, ceil_milliseconds
 from service.exporter.attempt import MESSAGE_LIMIT, Attempt, AttemptOutcome, read_success
 from service.pipeline import Signal
+from service.transport_security.bearer_token import BearerTokenAuth
+from service.transport_security.tls import ClientTls
 
 DETAILS_KEY = "grpc-status-details-bin"
 RESPONSE_LIMIT = 4 * 1024 * 1024
@@ -87,18 +90,28 @@ class GrpcExporterSettings(Struct, frozen=True, kw_only=True):
 class OtlpGrpcClient:
     """
     A `Client` over one channel. A call fails fast while downstream is down, so that a stop never waits for it.
+
+    Without *tls* the channel is plaintext.
     """
 
-    def __init__(self, settings: GrpcExporterSettings) -> None:
+    def __init__(
+        self, settings: GrpcExporterSettings, *, tls: ClientTls | None = None, auth: BearerTokenAuth | None = None
+    ) -> None:
         self._settings = settings
+        self._tls = tls
+        self._auth = auth
         self._compression = grpc.Compression.Gzip if settings.compression == "gzip" else grpc.Compression.NoCompression
-        self._channel = grpc.aio.insecure_channel(settings.target(), options=settings.channel_options())
+        self._headers = tuple((name.lower(), value) for name, value in settings.headers.items())
+        self._material = tls.current() if tls is not None else None
+        self._channel = self._open_channel()
+        self._closing: set[asyncio.Task[None]] = set()
 
     async def send(self, signal: Signal, payload: bytes) -> Attempt:
+        self._renew_channel()
         call = self._channel.unary_unary(PATHS[signal], request_serializer=None, response_deserializer=None)(
             payload,
             timeout=self._settings.timeout_ns / SECOND or None,
-            metadata=tuple((name.lower(), value) for name, value in self._settings.headers.items()),
+            metadata=self._metadata(),
             compression=self._compression,
         )
         try:
@@ -106,8 +119,33 @@ class OtlpGrpcClient:
         except grpc.aio.AioRpcError as error:
             return read_error(error.code(), error.details() or "", _details_of(error))
 
+    def _metadata(self) -> tuple[tuple[str, str], ...]:
+        if self._auth is None:
+            return self._headers
+        return (*self._headers, ("authorization", self._auth.authorization()))
+
+    def _open_channel(self) -> grpc.aio.Channel:
+        options = self._settings.channel_options()
+        if self._tls is None or self._material is None:
+            return grpc.aio.insecure_channel(self._settings.target(), options=options)
+        if self._tls.server_name_override is not None:
+            options.append(("grpc.ssl_target_name_override", self._tls.server_name_override))
+        credentials = self._tls.grpc_credentials(self._material)
+        return grpc.aio.secure_channel(self._settings.target(), credentials, options=options)
+
+    def _renew_channel(self) -> None:
+        """A channel keeps the certificates that it was made with; calls on the old one may end."""
+        if self._tls is None or (material := self._tls.current()) is self._material:
+            return
+        old, self._material = self._channel, material
+        self._channel = self._open_channel()
+        closing = asyncio.create_task(old.close(grace=self._settings.timeout_ns / SECOND))
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
+
     async def close(self) -> None:
         await self._channel.close(grace=None)
+        await asyncio.gather(*self._closing)
 
 
 def _details_of(error: grpc.aio.AioRpcError) -> bytes:

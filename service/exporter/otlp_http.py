@@ -23,6 +23,8 @@ from proto_adapters.otlp_json import logs_to_json, metrics_to_json, traces_to_js
 from service.durations import SECOND
 from service.exporter.attempt import MESSAGE_LIMIT, Attempt, AttemptOutcome, connection_error, read_success, timeout
 from service.pipeline import Signal
+from service.transport_security.bearer_token import BearerTokenAuth
+from service.transport_security.tls import ClientTls
 
 BODY_LIMIT = 64 * 1024
 """Of an answer, no more is read (`../shared/reference/collector.md` §3.1)."""
@@ -82,10 +84,16 @@ def _content_headers(settings: HttpExporterSettings) -> dict[str, str]:
 class OtlpHttpClient:
     """
     A `Client` over a pool of connections. Redirects are not followed: they would take headers elsewhere.
+
+    *tls* is used for `https` URLs; without it the system's authorities count.
     """
 
-    def __init__(self, settings: HttpExporterSettings) -> None:
+    def __init__(
+        self, settings: HttpExporterSettings, *, tls: ClientTls | None = None, auth: BearerTokenAuth | None = None
+    ) -> None:
         self._settings = settings
+        self._tls = tls
+        self._auth = auth
         self._session: aiohttp.ClientSession | None = None
         self._headers: dict[str, str] = {**settings.headers, **_content_headers(settings)}
 
@@ -109,10 +117,20 @@ class OtlpHttpClient:
                 timeout=total, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
             )
         async with self._session.post(
-            self._settings.url(signal), data=io.BytesIO(body), headers=self._headers, allow_redirects=False
+            self._settings.url(signal),
+            data=io.BytesIO(body),
+            headers=self._request_headers(),
+            allow_redirects=False,
+            ssl=self._tls.current().context if self._tls else True,
+            server_hostname=self._tls.server_name_override if self._tls else None,
         ) as response:
             body = await _read_body(response)
             return read_answer(response.status, response.headers, body, datetime.now(UTC))
+
+    def _request_headers(self) -> dict[str, str]:
+        if self._auth is None:
+            return self._headers
+        return {**self._headers, str(hdrs.AUTHORIZATION): self._auth.authorization()}
 
     async def close(self) -> None:
         if self._session is not None:

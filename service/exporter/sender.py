@@ -30,6 +30,9 @@ class Tally(Struct):
     sent: int = 0
     rejected: int = 0
     abandoned: int = 0
+    outcomes: set[AttemptOutcome] = set()
+    """How its parts ended; counts do not tell, since a request may have no items."""
+    is_settled: bool = False
 
     @property
     def unsettled(self) -> int:
@@ -37,9 +40,11 @@ class Tally(Struct):
 
     @property
     def outcome(self) -> SendOutcome:
-        if self.abandoned or self.unsettled:
+        if not self.is_settled or AttemptOutcome.RETRYABLE in self.outcomes:
             return SendOutcome.ABANDONED
-        return SendOutcome.REJECTED if self.rejected and not self.sent else SendOutcome.DELIVERED
+        if AttemptOutcome.DELIVERED in self.outcomes and (self.sent or not self.rejected):
+            return SendOutcome.DELIVERED
+        return SendOutcome.REJECTED
 
 
 class Sender:
@@ -84,16 +89,21 @@ class Sender:
         while parts:
             part = parts.pop()
             attempt = await self._try_repeatedly(request.signal, part)
-            match attempt.outcome:
-                case AttemptOutcome.DELIVERED:
-                    self._delivered(request.signal, part, attempt, tally)
-                case AttemptOutcome.RETRYABLE:
-                    self._given_up(request.signal, part, attempt, tally)
-                case AttemptOutcome.PERMANENT:
-                    halves = halve(part) if attempt.may_be_content else []
-                    if not halves:
-                        self._refused(request.signal, part, attempt, tally)
-                    parts.extend(reversed(halves))
+            if attempt.may_be_content and (halves := halve(part)):
+                parts.extend(reversed(halves))
+            else:
+                self._settle(request.signal, part, attempt, tally)
+        tally.is_settled = True
+
+    def _settle(self, signal: Signal, part: Part, attempt: Attempt, tally: Tally) -> None:
+        tally.outcomes.add(attempt.outcome)
+        match attempt.outcome:
+            case AttemptOutcome.DELIVERED:
+                self._delivered(signal, part, attempt, tally)
+            case AttemptOutcome.RETRYABLE:
+                self._given_up(signal, part, attempt, tally)
+            case AttemptOutcome.PERMANENT:
+                self._refused(signal, part, attempt, tally)
 
     async def _try_repeatedly(self, signal: Signal, part: Part) -> Attempt:
         """The first attempt that is settled, or the last one before giving up."""

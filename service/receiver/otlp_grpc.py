@@ -7,7 +7,8 @@ RESOURCE_EXHAUSTED has no RetryInfo, so senders would drop.
 """
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from typing import cast
 
 import grpc
 import grpc.aio
@@ -20,6 +21,8 @@ from service.pipeline import Accepted, Consumer, Signal
 from service.receiver.intake import Intake
 from service.receiver.status import answer_for, success_message, trailing_metadata
 from service.telemetry.recorder import Recorder, Transport
+from service.transport_security.bearer_token import BearerTokenAuth
+from service.transport_security.tls import ServerTls
 
 _logger = logging.getLogger(__name__)
 
@@ -52,6 +55,8 @@ class GrpcReceiverSettings(Struct, frozen=True, kw_only=True):
     keepalive_timeout_ns: int = 20 * SECOND
     min_ping_interval_ns: int = 10 * SECOND
     """A client that pings more often than this is disconnected ("too many pings")."""
+    permit_without_stream: bool = True
+    """Whether a client may ping without a call in progress."""
     handshake_timeout_ns: int = 10 * SECOND
     """For TLS and HTTP/2 preface together: slow clients do not hold a connection for longer."""
 
@@ -70,7 +75,7 @@ class GrpcReceiverSettings(Struct, frozen=True, kw_only=True):
             ("grpc.so_reuseport", 0),
             ("grpc.max_receive_message_length", self.max_recv_msg_size),
             ("grpc.max_concurrent_streams", self.max_concurrent_streams),
-            ("grpc.keepalive_permit_without_calls", 1),
+            ("grpc.keepalive_permit_without_calls", int(self.permit_without_stream)),
             *([("grpc.max_allowed_incoming_connections", self.max_connections)] if self.max_connections else []),
             *((name, ceil_milliseconds(duration_ns)) for name, duration_ns in durations.items() if duration_ns),
         ]
@@ -81,8 +86,18 @@ class OtlpGrpcReceiver:
     Listens from `start` until `stop`; hands requests to the consumer as the bytes that came in.
     """
 
-    def __init__(self, settings: GrpcReceiverSettings, consumer: Consumer, recorder: Recorder) -> None:
+    def __init__(
+        self,
+        settings: GrpcReceiverSettings,
+        consumer: Consumer,
+        recorder: Recorder,
+        *,
+        tls: ServerTls | None = None,
+        auth: BearerTokenAuth | None = None,
+    ) -> None:
         self._settings = settings
+        self._tls = tls
+        self._auth = auth
         self._intake = Intake(consumer, recorder, Transport.GRPC)
         self._health = health.aio.HealthServicer()  # type: ignore[attr-defined]  # the stubs leave the asyncio one out
         self._server: grpc.aio.Server | None = None
@@ -104,7 +119,9 @@ class OtlpGrpcReceiver:
 
     def _bind(self, server: grpc.aio.Server) -> int:
         try:
-            return server.add_insecure_port(self._settings.endpoint)
+            if self._tls is None:
+                return server.add_insecure_port(self._settings.endpoint)
+            return server.add_secure_port(self._settings.endpoint, self._tls.grpc_credentials())
         except RuntimeError as error:
             raise ConfigError([("receivers.otlp.protocols.grpc.endpoint", str(error))]) from error
 
@@ -132,6 +149,7 @@ class OtlpGrpcReceiver:
     def _handler(self, signal: Signal) -> Export:
         async def export(request: bytes, context: Context) -> bytes:
             try:
+                self._authenticate(context)
                 accepted = await self._receive(signal, request)
             except RequestError as error:
                 self._intake.count(signal, error)
@@ -140,6 +158,12 @@ class OtlpGrpcReceiver:
             return success_message(signal, accepted).SerializeToString()
 
         return export
+
+    def _authenticate(self, context: Context) -> None:
+        """Health checks are not asked: probes cannot send tokens, and learn nothing but that we run."""
+        if self._auth is not None:
+            metadata = dict(cast("Iterable[tuple[str, str]]", context.invocation_metadata() or ()))
+            self._auth.check(metadata.get("authorization"))
 
     async def _receive(self, signal: Signal, request: bytes) -> Accepted:
         self._intake.admit(len(request))

@@ -7,7 +7,6 @@ and patience of connections (`../shared/reference/collector.md` §2.2, §8).
 
 import asyncio
 import logging
-import ssl
 from collections.abc import Awaitable, Callable
 
 from aiohttp import hdrs, web
@@ -16,7 +15,7 @@ from msgspec import Struct
 
 from proto_adapters.otlp_json import logs_from_json, metrics_from_json, traces_from_json
 from service.durations import MINUTE, SECOND
-from service.errors import ConfigError, MalformedRequest, RequestError
+from service.errors import ConfigError, MalformedRequest, RequestError, Unauthenticated
 from service.pipeline import Consumer, Signal
 from service.receiver.compression import ENCODINGS
 from service.receiver.connections import Connections, GuardedConnection
@@ -24,6 +23,8 @@ from service.receiver.http_body import BodyReader, seconds_or_none
 from service.receiver.intake import Intake, Reservation
 from service.receiver.status import RequestTimeout, Unsupported, answer_for, status_message, success_message, to_json
 from service.telemetry.recorder import Recorder, Transport
+from service.transport_security.bearer_token import BearerTokenAuth
+from service.transport_security.tls import ServerTls
 
 _logger = logging.getLogger(__name__)
 
@@ -77,10 +78,14 @@ class OtlpHttpReceiver:
         consumer: Consumer,
         recorder: Recorder,
         *,
+        tls: ServerTls | None = None,
+        auth: BearerTokenAuth | None = None,
         add_routes: Callable[[web.Application], None] | None = None,
     ) -> None:
         self._settings = settings
         self._intake = Intake(consumer, recorder, Transport.HTTP)
+        self._tls = tls
+        self._auth = auth
         self._add_routes = add_routes
         self._connections = Connections(
             limit=settings.max_connections, first_request_within_ns=settings.read_header_timeout_ns
@@ -113,16 +118,24 @@ class OtlpHttpReceiver:
         self.port = self._listener.sockets[0].getsockname()[1]
         _logger.info("OTLP/HTTP receiver listens on %s (port %d)", self._settings.endpoint, self.port)
 
-    async def _listen(self, runner: web.AppRunner, context: ssl.SSLContext | None = None) -> asyncio.Server:
+    async def _listen(self, runner: web.AppRunner) -> asyncio.Server:
         serve = runner.server
         assert serve is not None
         host, port = self._settings.address
         try:
             return await asyncio.get_running_loop().create_server(
-                lambda: GuardedConnection(self._connections, serve), host, port, ssl=context, reuse_port=False
+                lambda: GuardedConnection(self._connections, serve),
+                host,
+                port,
+                ssl=self._tls.ssl_context() if self._tls is not None else None,
+                ssl_handshake_timeout=self._handshake_timeout_s(),
             )
         except OSError as error:
             raise ConfigError([("receivers.otlp.protocols.http.endpoint", str(error))]) from error
+
+    def _handshake_timeout_s(self) -> float | None:
+        """A handshake is the first part of a request's headers. None leaves asyncio its minute."""
+        return seconds_or_none(self._settings.read_header_timeout_ns) if self._tls is not None else None
 
     def _application(self) -> web.Application:
         app = web.Application(middlewares=[self._guard], client_max_size=self._settings.max_request_body_size)
@@ -153,6 +166,8 @@ class OtlpHttpReceiver:
     ) -> web.StreamResponse:
         self._connections.request_began(request.transport)
         try:
+            if self._auth is not None:
+                self._auth.check(request.headers.get(hdrs.AUTHORIZATION))
             response = await handler(request)
         except web.HTTPException as unknown:
             response = self._refuse(request, Unsupported(unknown.reason, http_status=unknown.status))
@@ -167,6 +182,8 @@ class OtlpHttpReceiver:
         response = _response(request, status_message(answer), answer.http_status)
         if answer.retry_after_header is not None:
             response.headers[hdrs.RETRY_AFTER] = answer.retry_after_header
+        if isinstance(error, Unauthenticated):
+            response.headers[hdrs.WWW_AUTHENTICATE] = "Bearer"
         if isinstance(error, RequestTimeout):
             response.force_close()
         return response

@@ -8,6 +8,7 @@ import pytest
 from doubles import SERVICES, CountingRecorder, RecordingConsumer, details_of
 from google.rpc import error_details_pb2, status_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from msgspec import structs
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from otlp_requests import log_request, metric_request, trace_request
 
@@ -18,6 +19,7 @@ from service.receiver.otlp_grpc import GrpcReceiverSettings, OtlpGrpcReceiver
 
 Code = grpc.StatusCode
 MIB = 1024 * 1024
+LOCAL = GrpcReceiverSettings(endpoint="localhost:0")
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 
@@ -38,8 +40,8 @@ def recorder() -> CountingRecorder:
 async def start(consumer: RecordingConsumer, recorder: CountingRecorder) -> AsyncIterator[Start]:
     started: list[OtlpGrpcReceiver] = []
 
-    async def start(**settings: int) -> OtlpGrpcReceiver:
-        receiver = OtlpGrpcReceiver(GrpcReceiverSettings(endpoint="localhost:0", **settings), consumer, recorder)
+    async def start(settings: GrpcReceiverSettings = LOCAL) -> OtlpGrpcReceiver:
+        receiver = OtlpGrpcReceiver(settings, consumer, recorder)
         await receiver.start()
         started.append(receiver)
         return receiver
@@ -166,7 +168,7 @@ async def test_admission_comes_before_the_consumer_reads(
 async def test_the_size_limit_holds_after_decompression_and_is_not_retryable(
     compression: grpc.Compression, start: Start, consumer: RecordingConsumer
 ) -> None:
-    receiver = await start(max_recv_msg_size=MIB)
+    receiver = await start(structs.replace(LOCAL, max_recv_msg_size=MIB))
     payload = bytes(2 * MIB)
     assert len(gzip.compress(payload)) < MIB
 
@@ -265,7 +267,7 @@ async def test_a_request_that_comes_during_the_stop_is_refused_for_a_retry(
 
 
 async def test_connections_above_the_cap_are_turned_away(start: Start) -> None:
-    receiver = await start(max_connections=2)
+    receiver = await start(structs.replace(LOCAL, max_connections=2))
     connections = [await asyncio.open_connection("localhost", receiver.port) for _ in range(3)]
 
     greetings = [await reader.read(1) for reader, _ in connections]
@@ -289,7 +291,7 @@ async def test_what_is_not_grpc_does_not_disturb_others(
 
 
 async def test_a_client_that_never_speaks_is_disconnected(start: Start) -> None:
-    receiver = await start(handshake_timeout_ns=SECOND // 10)
+    receiver = await start(structs.replace(LOCAL, handshake_timeout_ns=SECOND // 10))
     reader, writer = await asyncio.open_connection("localhost", receiver.port)
 
     async with asyncio.timeout(10):

@@ -11,6 +11,7 @@ import zstandard
 from aiohttp import web
 from doubles import CountingRecorder, RecordingConsumer, eventually
 from google.rpc import status_pb2
+from msgspec import structs
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from otlp_requests import log_request, metric_request, span_names, trace_request
 
@@ -21,6 +22,7 @@ from service.pipeline import Accepted, Signal
 from service.receiver.otlp_http import JSON, PROTOBUF, HttpReceiverSettings, OtlpHttpReceiver
 
 MIB = 1024 * 1024
+LOCAL = HttpReceiverSettings(endpoint="localhost:0")
 Start = Callable[..., Awaitable[OtlpHttpReceiver]]
 PATHS = {signal: f"/v1/{signal}" for signal in Signal}
 HEAD = b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-protobuf\r\n"
@@ -41,14 +43,9 @@ async def start(consumer: RecordingConsumer, recorder: CountingRecorder) -> Asyn
     started: list[OtlpHttpReceiver] = []
 
     async def start(
-        add_routes: Callable[[web.Application], None] | None = None, **settings: int | tuple[str, ...]
+        settings: HttpReceiverSettings = LOCAL, add_routes: Callable[[web.Application], None] | None = None
     ) -> OtlpHttpReceiver:
-        receiver = OtlpHttpReceiver(
-            HttpReceiverSettings(endpoint="localhost:0", **settings),  # type: ignore[arg-type]  # given by name
-            consumer,
-            recorder,
-            add_routes=add_routes,
-        )
+        receiver = OtlpHttpReceiver(settings, consumer, recorder, add_routes=add_routes)
         await receiver.start()
         started.append(receiver)
         return receiver
@@ -253,7 +250,7 @@ async def test_errors_are_told_in_json_to_json_senders(receiver: OtlpHttpReceive
 
 
 async def test_an_encoding_that_is_switched_off_is_refused(start: Start) -> None:
-    receiver = await start(compression_algorithms=("", "gzip"))
+    receiver = await start(structs.replace(LOCAL, compression_algorithms=("", "gzip")))
 
     assert 415 == (await post(receiver, zstandard.compress(b""), encoding="zstd")).status
 
@@ -262,7 +259,7 @@ async def test_an_encoding_that_is_switched_off_is_refused(start: Start) -> None
 async def test_a_body_above_the_limit_is_not_read(
     start: Start, consumer: RecordingConsumer, *, is_chunked: bool
 ) -> None:
-    receiver = await start(max_request_body_size=1000)
+    receiver = await start(structs.replace(LOCAL, max_request_body_size=1000))
     body = bytes(1001)
 
     reply = await post(receiver, chunked(body) if is_chunked else body)
@@ -272,7 +269,7 @@ async def test_a_body_above_the_limit_is_not_read(
 
 
 async def test_the_limit_counts_as_much_after_decompression(start: Start, consumer: RecordingConsumer) -> None:
-    receiver = await start(max_request_body_size=MIB)
+    receiver = await start(structs.replace(LOCAL, max_request_body_size=MIB))
 
     for encoding, compress in (("gzip", gzip.compress), ("deflate", zlib.compress), ("zstd", zstandard.compress)):
         assert 413 == (await post(receiver, compress(bytes(100 * MIB)), encoding=encoding)).status
@@ -320,7 +317,7 @@ async def closed_by_receiver(reader: asyncio.StreamReader) -> bytes:
 
 @pytest.mark.parametrize("beginning", [b"", b"POST /v1/tra", HEAD], ids=["nothing", "half a line", "headers"])
 async def test_a_client_that_does_not_finish_its_headers_is_disconnected(start: Start, beginning: bytes) -> None:
-    receiver = await start(read_header_timeout_ns=50 * MILLISECOND)
+    receiver = await start(structs.replace(LOCAL, read_header_timeout_ns=50 * MILLISECOND))
     reader, writer = await asyncio.open_connection("localhost", receiver.port)
     writer.write(beginning)
 
@@ -331,7 +328,7 @@ async def test_a_client_that_does_not_finish_its_headers_is_disconnected(start: 
 async def test_a_client_that_does_not_finish_its_body_is_told_and_disconnected(
     start: Start, recorder: CountingRecorder
 ) -> None:
-    receiver = await start(read_timeout_ns=50 * MILLISECOND)
+    receiver = await start(structs.replace(LOCAL, read_timeout_ns=50 * MILLISECOND))
     reader, writer = await asyncio.open_connection("localhost", receiver.port)
     writer.write(HEAD + b"Content-Length: 1000\r\n\r\n" + bytes(10))
 
@@ -341,7 +338,7 @@ async def test_a_client_that_does_not_finish_its_body_is_told_and_disconnected(
 
 
 async def test_an_idle_connection_is_closed(start: Start) -> None:
-    receiver = await start(idle_timeout_ns=50 * MILLISECOND)
+    receiver = await start(structs.replace(LOCAL, idle_timeout_ns=50 * MILLISECOND))
     reader, writer = await asyncio.open_connection("localhost", receiver.port)
     writer.write(HEAD + b"Content-Length: 0\r\n\r\n")
 
@@ -350,7 +347,7 @@ async def test_an_idle_connection_is_closed(start: Start) -> None:
 
 
 async def test_a_slow_second_request_is_closed_too(start: Start) -> None:
-    receiver = await start(idle_timeout_ns=50 * MILLISECOND)
+    receiver = await start(structs.replace(LOCAL, idle_timeout_ns=50 * MILLISECOND))
     reader, writer = await asyncio.open_connection("localhost", receiver.port)
     writer.write(HEAD + b"Content-Length: 0\r\n\r\n" + b"POST /v1/tra")
 
@@ -372,7 +369,7 @@ async def test_a_body_cut_off_by_its_sender_is_not_taken(
 
 
 async def test_a_client_that_never_reads_its_answers_is_disconnected(start: Start) -> None:
-    receiver = await start(write_timeout_ns=50 * MILLISECOND)
+    receiver = await start(structs.replace(LOCAL, write_timeout_ns=50 * MILLISECOND))
     _, writer = await asyncio.open_connection("localhost", receiver.port)
     request = HEAD + b"Content-Length: 0\r\n\r\n"
     with pytest.raises(ConnectionError):
@@ -388,7 +385,7 @@ async def _flood(writer: asyncio.StreamWriter, request: bytes) -> None:
 
 
 async def test_connections_above_the_cap_are_turned_away(start: Start, consumer: RecordingConsumer) -> None:
-    receiver = await start(max_connections=2)
+    receiver = await start(structs.replace(LOCAL, max_connections=2))
     held = [await asyncio.open_connection("localhost", receiver.port) for _ in range(2)]
 
     reader, writer = await asyncio.open_connection("localhost", receiver.port)
@@ -443,7 +440,10 @@ async def test_other_routes_stand_behind_the_same_guard(start: Start) -> None:
     async def fail(request: web.Request) -> web.Response:
         raise MalformedRequest("no annotation")
 
-    receiver = await start(lambda app: app.router.add_put("/v1/annotations", fail) and None)
+    def add_routes(app: web.Application) -> None:
+        app.router.add_put("/v1/annotations", fail)
+
+    receiver = await start(add_routes=add_routes)
 
     reply = await post(receiver, b"x", path="/v1/annotations", method="PUT", content_type=JSON)
 

@@ -83,6 +83,13 @@ async def test_a_request_of_which_something_arrived_is_delivered(recorder: Count
     assert SendOutcome.REJECTED is (await deliver(a_sender(refuses("a"), recorder), "a")).outcome
 
 
+@pytest.mark.parametrize(("attempt", "outcome"), [(DELIVERED, SendOutcome.DELIVERED), (REFUSED, SendOutcome.REJECTED)])
+async def test_a_request_without_items_has_an_outcome_too(
+    attempt: Attempt, outcome: SendOutcome, recorder: CountingRecorder
+) -> None:
+    assert outcome is (await deliver(a_sender(ScriptedClient([attempt]), recorder))).outcome
+
+
 async def test_a_guilty_span_among_hundreds_costs_few_requests(recorder: CountingRecorder) -> None:
     client = refuses("s300")
 

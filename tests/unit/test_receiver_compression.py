@@ -1,3 +1,4 @@
+import contextlib
 import gzip
 import zlib
 from collections.abc import Callable
@@ -116,3 +117,21 @@ def test_a_zstd_window_above_the_limit_is_refused() -> None:
 
     with pytest.raises(MalformedRequest):
         expanded("zstd", body)
+
+
+@given(body=st.binary(max_size=300))
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "zstd"])
+def test_whatever_bytes_come_they_expand_or_are_malformed(encoding: str, body: bytes) -> None:
+    with contextlib.suppress(MalformedRequest):
+        expanded(encoding, body, 1000)
+
+
+@given(data=st.data())
+@each_encoder
+def test_a_damaged_body_never_ends_in_another_error(encoding: str, compress: Compress, data: st.DataObject) -> None:
+    body = bytearray(compress(bytes(range(256)) * 4))
+    position = data.draw(st.integers(0, len(body) - 1))
+    body[position] ^= data.draw(st.integers(1, 255))
+
+    with contextlib.suppress(MalformedRequest, RequestTooLarge):
+        expanded(encoding, bytes(body), 10_000)
