@@ -97,7 +97,7 @@ def _score(
         name=metric.value,
         type=metric.value,
         version=METRIC_VERSION,
-        identifier=metric_identifier(metric.value, METRIC_VERSION, resolution, settings),
+        identifier=_identifier(metric, resolution, settings),
         status=Status.SCORED if reason is None else Status.NOT_SCORED,
         score=bounds.lower if reason is None else None,
         reason=reason,
@@ -107,6 +107,11 @@ def _score(
         expectation=resolution.expectation,
         expected_source=resolution.expected_source,
     )
+
+
+def _identifier(metric: Metric, resolution: Resolution, settings: ScoringSettings) -> str:
+    tolerance_ns = settings.clock_skew_tolerance_ns if metric in OF_AN_ORDER else None
+    return metric_identifier(metric.value, METRIC_VERSION, resolution, settings, tolerance_ns=tolerance_ns)
 
 
 def _bounds(metric: Metric, observed: Observed) -> Bounds | None:

@@ -15,6 +15,8 @@ def requested_not_executed(evidence: ToolEvidence) -> tuple[str, ...]:
     """
     Names asked for in completions more often than executed, sorted: at least one request of each did not run.
     """
+    if not evidence.requested_names:
+        return ()
     executed = Counter(key for call in evidence.calls for key in {comparison_key(name) for name in _names(call)})
     spelled = {comparison_key(name): name for name in sorted(evidence.requested_names, reverse=True)}
     requested = Counter(comparison_key(name) for name in evidence.requested_names)

@@ -8,9 +8,11 @@ import pytest
 from scoring_builders import a_condition, a_tool_call, tool_spans
 
 from service.conditions import Condition, ToolRequirement, parse_condition
+from service.config.metrics import Metric
 from service.evaluation import ExpectedSource
 from service.scoring.expectations import ExpectedTools, Resolution
 from service.scoring.identity import condition_identifier
+from service.scoring.scorer import evaluate
 from service.scoring.selection import score_selection
 from service.scoring.settings import DEFAULT_SCORING, ScoringSettings
 
@@ -108,3 +110,21 @@ def test_the_name_of_the_metric_is_part_of_its_identifier() -> None:
     assert an_identifier("a", source=ExpectedSource.RUN) != an_identifier(
         "a", source=ExpectedSource.RUN, settings=renamed
     )
+
+
+def test_a_tolerance_is_part_of_the_metrics_that_read_an_order() -> None:
+    resolution = Resolution(expected=ExpectedTools((ToolRequirement(name="a"),), ExpectedSource.RUN, "run"))
+
+    one, other = (
+        {
+            evaluation.type: evaluation.identifier
+            for evaluation in evaluate(
+                tool_spans(a_tool_call("a")),
+                resolution,
+                ScoringSettings(metrics=tuple(Metric), clock_skew_tolerance_ns=tolerance),
+            )
+        }
+        for tolerance in (0, 5)
+    )
+
+    assert {"exact_match", "in_order_match"} == {name for name in one if one[name] != other[name]}
