@@ -11,9 +11,7 @@ from msgspec.structs import replace
 
 from proto_adapters.assembly.tree import NO_SPAN, SpanTree
 from proto_adapters.canonical import CanonicalSpan, CompletionState, SpanKind
-
-SPAN_NAME_KEY = "span name"
-"""`tool_name_key` of a tool name that was read from the span's own name."""
+from proto_adapters.span_fields import SPAN_NAME
 
 _CLAUDE_CODE = "claude_code"
 _CLAUDE_EXECUTION = "claude_code.tool.execution"
@@ -68,7 +66,7 @@ def _strip_agent_prefixes(tree: SpanTree) -> None:
     """`{agent}.{tool}` in a span name (AutoGen), if the trace has an agent of that name."""
     agents = {span.agent_name for span in tree.spans if span.agent_name}
     for position, span in enumerate(tree.spans):
-        if span.tool_name and span.tool_name_key == SPAN_NAME_KEY:
+        if span.tool_name and span.tool_name_key == SPAN_NAME:
             agent, dot, tool = span.tool_name.partition(".")
             if dot and tool and agent in agents:
                 tree.spans[position] = replace(span, tool_name=tool)
@@ -79,7 +77,7 @@ def _strip_rename_series(tree: SpanTree) -> None:
     series: dict[str, list[tuple[int, int]]] = defaultdict(list)
     names = set()
     for position, span in enumerate(tree.spans):
-        if span.tool_name and span.tool_name_key == SPAN_NAME_KEY and _MLFLOW in span.dialects:
+        if span.tool_name and span.tool_name_key == SPAN_NAME and _MLFLOW in span.dialects:
             names.add(span.tool_name)
             if numbered := _NUMBERED.fullmatch(span.tool_name):
                 series[numbered["base"]].append((int(numbered["number"]), position))

@@ -27,8 +27,6 @@ MOST_DEVIATIONS = 28
 """Recordings in `DEVIATIONS`, which may only become fewer."""
 
 MILLISECOND_NS = 1_000_000
-SPAN_OVERHEAD_NS = 5 * MILLISECOND_NS
-"""How much longer than the run a span may be, for the order of two runs to be expected of it."""
 
 NAMESPACES = {
     "python/semantic-kernel-default": "trips-",
@@ -287,7 +285,7 @@ def test_runs_one_after_the_other_are_seen_in_that_order(bundle: str) -> None:
         return [
             (run.name, later.name)
             for (run, call), (later, later_call) in permutations(shown_runs(recorded, found), 2)
-            if run.end_ns and later.end_ns and run.end_ns + SPAN_OVERHEAD_NS < later.start_ns
+            if run.end_ns and later.end_ns and run.end_ns < later.start_ns
             if call.order_evidence and not precedes(call, later_call)
         ]
 
