@@ -7,7 +7,6 @@ from proto_adapters.span_read import ReadOptions
 from proto_adapters.decoding import DecodeOptions
 from proto_adapters.trace_assembly import AssemblyOptions
 from service.buffer.completion import CompletionSettings
-from service.conditions import ToolRequirement, walk
 from service.config import Config, ToolScoringConfig
 from service.config.root_span import root_condition
 from service.processor.outbox import OutboxSettings
@@ -69,14 +68,10 @@ def decode_options(block: ToolScoringConfig) -> DecodeOptions:
 
 def reads_arguments(block: ToolScoringConfig) -> bool:
     """
-    Arguments are read only if a condition asks for them.
+    Arguments are read only if an entry or a metric compares calls by them.
     """
-    return any(
-        isinstance(tool, ToolRequirement) and tool.reads_arguments
-        for entry in block.expectations
-        for condition in entry.conditions
-        for leaf in walk(condition)
-        for tool in getattr(leaf, "tools", ())
+    return any(entry.reads_arguments for entry in block.expectations) or any(
+        metric.reads_arguments for metric in block.additional_metrics
     )
 
 
