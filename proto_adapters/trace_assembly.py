@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from proto_adapters.assembly.completions import mark_duplicates, merge_logs
+from proto_adapters.assembly.completions import merge_logs
 from proto_adapters.assembly.corrections import correct
 from proto_adapters.assembly.one_call import join_calls
 from proto_adapters.assembly.pending import resolve_pending
+from proto_adapters.assembly.repeated_completions import mark_repeated
 from proto_adapters.assembly.sessions import is_server_only, outermost_agent, session_ids
 from proto_adapters.assembly.tree import SpanTree
 from proto_adapters.canonical import (
@@ -52,7 +53,7 @@ def assemble(
     tree = SpanTree(resolve_pending(spans))
     correct(tree, handoffs_as_tools=options.handoffs_as_tools)
     merge_logs(tree, logs)
-    mark_duplicates(tree)
+    mark_repeated(tree)
     join_calls(tree, clock_tolerance_ns=options.clock_tolerance_ns)
     return _trace(tree)
 

@@ -40,6 +40,8 @@ def _count_handoffs(tree: SpanTree) -> None:
 
 def _mark_stale_completions(tree: SpanTree) -> None:
     """C7: an LLM span around whole tool calls holds parts of several responses."""
+    if not any(_holds_a_run(span) for span in tree.spans):
+        return
     above_tool = [False] * len(tree.spans)
     for position in reversed(tree.preorder):
         span, parent = tree.spans[position], tree.parents[position]
@@ -67,8 +69,8 @@ def _strip_agent_prefixes(tree: SpanTree) -> None:
     agents = {span.agent_name for span in tree.spans if span.agent_name}
     for position, span in enumerate(tree.spans):
         if span.tool_name and span.tool_name_key == SPAN_NAME:
-            agent, dot, tool = span.tool_name.partition(".")
-            if dot and tool and agent in agents:
+            agent, _, tool = span.tool_name.partition(".")
+            if tool and agent in agents:
                 tree.spans[position] = replace(span, tool_name=tool)
 
 

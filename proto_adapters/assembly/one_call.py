@@ -178,6 +178,8 @@ def _join_same_request(tree: SpanTree, joined: JoinedSpans) -> None:
 
 def _join_server_branches(tree: SpanTree, joined: JoinedSpans, tolerance_ns: int) -> None:
     """W5: a server's branch beside its caller, in time inside exactly one call of that tool."""
+    if not any(_begins_a_server(span) for span in tree.spans):
+        return
     callers: dict[str, list[Interval]] = defaultdict(list)
     branches: dict[str, list[Interval]] = defaultdict(list)
     on_server, below_client = _sides(tree)
@@ -200,6 +202,10 @@ def _widened(span: CanonicalSpan, position: int, tolerance_ns: int) -> Interval:
     return Interval(span.start_ns - tolerance_ns, end_or_open(span) + slack_ns(span) + tolerance_ns, position)
 
 
+def _begins_a_server(span: CanonicalSpan) -> bool:
+    return is_mcp_server(span) or (span.name == _SERVER_BRANCH and span.kind is SpanKind.CHAIN)
+
+
 def _sides(tree: SpanTree) -> tuple[list[bool], list[bool]]:
     """
     Per span: whether it stands on a server's side, and whether a client's TOOL span stands above it.
@@ -207,9 +213,8 @@ def _sides(tree: SpanTree) -> tuple[list[bool], list[bool]]:
     on_server, below_client = [False] * len(tree.spans), [False] * len(tree.spans)
     for position in tree.preorder:
         span, parent = tree.spans[position], tree.parents[position]
-        is_server = is_mcp_server(span) or (span.name == _SERVER_BRANCH and span.kind is SpanKind.CHAIN)
         inherits = parent != NO_SPAN and span.kind is not SpanKind.AGENT
-        on_server[position] = is_server or (inherits and on_server[parent])
+        on_server[position] = _begins_a_server(span) or (inherits and on_server[parent])
         if parent != NO_SPAN:
             is_client = tree.spans[parent].kind is SpanKind.TOOL and not on_server[parent]
             below_client[position] = is_client or below_client[parent]

@@ -249,6 +249,24 @@ class TestRepeatedCompletions:
 
         assert asked_for(trace) == ["x", "y"]
 
+    @pytest.mark.parametrize(
+        ("outer", "inner", "requests"),
+        [
+            pytest.param(["x"], [["y"]], ["x", "y"], id="different calls"),
+            pytest.param(["x", "y"], [["z"]], ["x", "y", "z"], id="more calls, but others"),
+            pytest.param(["x", "y"], [["x"]], ["x", "y"], id="the outer tells more"),
+            pytest.param(["x"], [["x"], ["x"]], ["x", "x"], id="the inner ones tell more"),
+        ],
+    )
+    def test_nested_completions_with_calls_of_their_own_are_several(
+        self, outer: list[str], inner: list[list[str]], requests: list[str]
+    ) -> None:
+        builder = a_trace().agent().llm(*outer, label="outer", end=20)
+        for place, calls in enumerate(inner):
+            builder.llm(*calls, start=place + 1, under="outer")
+
+        assert asked_for(builder.assembled()) == requests
+
     def test_a_hidden_completion_beside_readable_ones_below_one_span_stays_hidden(self) -> None:
         trace = (
             a_trace()
