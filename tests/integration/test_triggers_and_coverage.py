@@ -42,7 +42,7 @@ class Wire:
         return send
 
     async def __aexit__(self, *_: object) -> None:
-        await self._channel.close()
+        await self._channel.close(None)
         await self._receiver.stop(0)
 
 
