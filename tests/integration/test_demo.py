@@ -20,7 +20,7 @@ def results(scored: list[Scored]) -> dict[str, tuple[float | None, str | None]]:
     """
     Selection score and order verdict by trace.
     """
-    found = {}
+    found: dict[str, tuple[float | None, str | None]] = {}
     for item in scored:
         by_name = {evaluation.name: evaluation for evaluation in item.assessment.evaluations}
         found[item.assessment.occurrence[:8]] = (
