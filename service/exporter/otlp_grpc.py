@@ -66,6 +66,10 @@ class GrpcExporterSettings(Struct, frozen=True, kw_only=True):
     keepalive_time_ns: int = 0
     keepalive_timeout_ns: int = 20 * SECOND
 
+    def __repr__(self) -> str:
+        """Headers may hold credentials."""
+        return f"GrpcExporterSettings(endpoint={self.endpoint!r})"
+
     def target(self) -> str:
         return self.endpoint.removeprefix("http://").removeprefix("https://").rstrip("/")
 

@@ -70,6 +70,10 @@ class HttpExporterSettings(Struct, frozen=True, kw_only=True):
     encoding: Literal["proto", "json"] = "proto"
     headers: Mapping[str, str] = {}
 
+    def __repr__(self) -> str:
+        """Headers may hold credentials."""
+        return f"HttpExporterSettings(endpoint={self.endpoint!r})"
+
     def url(self, signal: Signal) -> str:
         return self.signal_endpoints.get(signal) or f"{self.endpoint.rstrip('/')}/v1/{signal}"
 

@@ -93,6 +93,9 @@ class SendingQueue:
         tally = Tally(request.item_count)
         try:
             await self._sender.deliver(request, tally)
+        except Exception:
+            # The consumer must live on; the request ends abandoned, and is counted so.
+            _logger.exception("sending to %s failed by a defect", self._exporter)
         finally:
             self._release(request, tally)
 
@@ -118,16 +121,20 @@ class SendingQueue:
         """
         self._is_closed = True
         self._sender.hurry()
-        try:
-            async with asyncio.timeout(deadline_ns / SECOND):
-                await self._waiting.join()
-        except TimeoutError:
-            _logger.warning("%s: stopped with %d requests unsent", self._exporter, self.size)
+        if self._consumers and self.size:
+            await self._drain(deadline_ns)
         for consumer in self._consumers:
             consumer.cancel()
         await asyncio.gather(*self._consumers, return_exceptions=True)
         self._abandon_waiting()
         await self._sender.close()
+
+    async def _drain(self, deadline_ns: int) -> None:
+        try:
+            async with asyncio.timeout(deadline_ns / SECOND):
+                await self._waiting.join()
+        except TimeoutError:
+            _logger.warning("%s: stopped with %d requests unsent", self._exporter, self.size)
 
     def _abandon_waiting(self) -> None:
         while not self._waiting.empty():

@@ -4,9 +4,11 @@ What both transports do with a request: admission, hand-over to the consumer, co
 Knows neither gRPC nor HTTP. Everything runs on the event loop, so nothing here is locked.
 """
 
+import asyncio
 import logging
 from typing import Self
 
+from service.durations import SECOND
 from service.errors import MalformedRequest, PermissionDenied, Refused, RequestError, RequestTooLarge, Unauthenticated
 from service.pipeline import Accepted, Consumer, Signal
 from service.receiver.status import InternalFault, RequestTimeout, Unsupported
@@ -35,6 +37,7 @@ class Intake:
         self._transport = transport
         self._is_closed = False
         self._reserved = 0
+        self._taking: set[asyncio.Task[Accepted]] = set()
 
     def close(self) -> None:
         """
@@ -70,7 +73,27 @@ class Intake:
     async def take(self, signal: Signal, request: bytes) -> Accepted:
         """
         Hand *request* to the consumer. An empty one is a success that never reaches it (OTLP: "empty" is valid).
+
+        What was begun is ended even if the sender hangs up: a request must not be on disk and not in memory.
         """
+        taking = asyncio.create_task(self._take(signal, request))
+        self._taking.add(taking)
+        taking.add_done_callback(self._taken)
+        return await asyncio.shield(taking)
+
+    def _taken(self, taking: asyncio.Task[Accepted]) -> None:
+        self._taking.discard(taking)
+        if not taking.cancelled():
+            taking.exception()  # told to the sender, if there still is one
+
+    async def settle(self, within_ns: int) -> None:
+        """
+        Wait for what was begun, at most *within_ns*.
+        """
+        if self._taking:
+            await asyncio.wait(self._taking, timeout=within_ns / SECOND)
+
+    async def _take(self, signal: Signal, request: bytes) -> Accepted:
         accepted = await self._consume(signal, request) if request else Accepted()
         self._recorder.accepted(signal, self._transport, accepted.item_count, rejected=accepted.rejected_items)
         return accepted

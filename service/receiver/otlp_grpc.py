@@ -139,6 +139,7 @@ class OtlpGrpcReceiver:
         self._intake.close()
         if self._server is not None:
             await self._server.stop(grace_ns / SECOND)
+            await self._intake.settle(grace_ns)
             _logger.info("OTLP/gRPC receiver stopped")
         self._server = None
 

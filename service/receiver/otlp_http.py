@@ -157,6 +157,7 @@ class OtlpHttpReceiver:
             server.pre_shutdown()
             await server.shutdown(grace_ns / SECOND)
         await self._runner.cleanup()
+        await self._intake.settle(grace_ns)
         self._listener = self._runner = None
         _logger.info("OTLP/HTTP receiver stopped")
 

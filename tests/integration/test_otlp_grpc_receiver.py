@@ -238,6 +238,23 @@ async def test_a_stop_lets_requests_in_progress_end(receiver: OtlpGrpcReceiver, 
     assert 1 == len(consumer.requests)
 
 
+async def test_a_request_whose_sender_hangs_up_is_still_taken_as_a_whole(
+    receiver: OtlpGrpcReceiver, consumer: RecordingConsumer, recorder: CountingRecorder
+) -> None:
+    consumer.gate.clear()
+    sending = asyncio.create_task(export(receiver, trace_request("a")))
+    await consumer.entered.wait()
+    sending.cancel()
+    await asyncio.wait([sending])
+    stopping = asyncio.create_task(receiver.stop(10 * SECOND))
+
+    consumer.gate.set()
+    await stopping
+
+    assert 1 == len(consumer.requests)
+    assert {("accepted", "traces"): 1, ("accepted_items", "traces"): 1} == recorder.counts
+
+
 async def test_after_a_stop_nothing_is_taken(receiver: OtlpGrpcReceiver, consumer: RecordingConsumer) -> None:
     await receiver.stop(SECOND)
 

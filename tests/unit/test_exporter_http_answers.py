@@ -6,6 +6,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from service.durations import SECOND
 from service.exporter.attempt import AttemptOutcome
+from service.exporter.otlp_grpc import GrpcExporterSettings
 from service.exporter.otlp_http import JSON, PROTOBUF, HttpExporterSettings, read_answer, read_retry_after
 from service.pipeline import Signal
 
@@ -115,3 +116,11 @@ def test_signals_may_have_urls_of_their_own() -> None:
     assert ["http://localhost:4318/v1/traces", "http://logs:1/ingest", "http://localhost:4318/v1/metrics"] == [
         settings.url(signal) for signal in Signal
     ]
+
+
+@pytest.mark.parametrize("settings", [GrpcExporterSettings, HttpExporterSettings])
+def test_headers_show_in_no_representation(settings: type[GrpcExporterSettings | HttpExporterSettings]) -> None:
+    shown = repr(settings(endpoint="http://localhost:4318", headers={"x-api-key": "s3cret"}))
+
+    assert "s3cret" not in shown
+    assert "localhost:4318" in shown

@@ -177,7 +177,7 @@ async def test_a_queue_that_never_started_abandons_what_it_holds(
     queue = a_queue(ScriptedClient(), recorder)
     queue.offer(outcomes.request("a"))
 
-    await queue.stop(1)
+    await queue.stop(3600 * SECOND)
 
     assert [(SendOutcome.ABANDONED, 0)] == outcomes.settled
 
