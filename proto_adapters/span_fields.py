@@ -158,10 +158,13 @@ def _name_in_span(facts: SpanFacts, decision: KindDecision) -> ToolName:
 
 def _span_texts(facts: SpanFacts) -> tuple[str, ...]:
     """
-    The span name, and Logfire's message where the span name is only its template.
+    The span name, or Logfire's message where the span name is only the template of it.
     """
     message = facts.text("logfire.msg")
-    return (facts.view.name,) if message is None else (facts.view.name, message)
+    name = facts.view.name
+    if message is None:
+        return () if "{" in name and facts.scope.startswith("logfire") else (name,)
+    return (message,) if "{" in name else (name, message)
 
 
 _WHOLE_NAME: Final = "{}"
