@@ -1,3 +1,7 @@
+"""
+The OTLP/gRPC exporter against real servers on the loopback interface, good and bad ones.
+"""
+
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Literal

@@ -1,3 +1,7 @@
+"""
+The OTLP/gRPC receiver over real connections: what it takes, what it refuses, and with which status.
+"""
+
 import asyncio
 import gzip
 from collections.abc import AsyncIterator, Awaitable, Callable

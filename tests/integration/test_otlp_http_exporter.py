@@ -1,3 +1,7 @@
+"""
+The OTLP/HTTP exporter against real servers on the loopback interface, good and bad ones.
+"""
+
 import asyncio
 import gzip
 import zlib

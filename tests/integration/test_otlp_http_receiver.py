@@ -1,3 +1,7 @@
+"""
+The OTLP/HTTP receiver over real connections: what it takes, what it refuses, and with which status.
+"""
+
 import asyncio
 import gzip
 import io

@@ -1,3 +1,7 @@
+"""
+What an HTTP answer means for the request that was sent.
+"""
+
 from datetime import UTC, datetime
 
 import pytest

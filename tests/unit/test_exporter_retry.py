@@ -1,3 +1,7 @@
+"""
+When a request is sent again, and when no more.
+"""
+
 import asyncio
 
 import pytest

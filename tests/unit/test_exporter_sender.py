@@ -1,3 +1,7 @@
+"""
+What becomes of a request: delivered, rejected or abandoned, and told exactly once.
+"""
+
 import asyncio
 import logging
 

@@ -1,3 +1,7 @@
+"""
+Requests of several items cut in two, and when they are.
+"""
+
 from hypothesis import given
 from hypothesis import strategies as st
 from otlp_requests import log_request, metric_request, span_names, trace_request

@@ -1,3 +1,7 @@
+"""
+Bodies unpacked within a limit, whatever they claim to hold.
+"""
+
 import contextlib
 import gzip
 import zlib

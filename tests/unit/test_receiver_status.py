@@ -1,3 +1,7 @@
+"""
+The status of every outcome, in gRPC and in HTTP.
+"""
+
 import grpc
 import pytest
 from google.rpc import error_details_pb2, status_pb2

@@ -1,3 +1,7 @@
+"""
+The bounded queue in front of an exporter: order, pressure and drain.
+"""
+
 import asyncio
 
 import pytest

@@ -1,3 +1,7 @@
+"""
+Bearer tokens: read from files, compared, and read again when they change.
+"""
+
 from pathlib import Path
 
 import pytest

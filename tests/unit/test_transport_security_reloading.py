@@ -1,3 +1,7 @@
+"""
+Certificates and secrets that change while the service runs.
+"""
+
 import logging
 import os
 from collections.abc import Callable
