@@ -116,5 +116,8 @@ class Delivered(Struct):
     entered_histogram: bool
 
 
-DeliveryHistory = dict[tuple[str, str | None], Delivered]
-"""What was delivered for one occurrence, by (evaluation identifier, expectation)."""
+DeliveryHistory = dict[str, Delivered]
+"""
+What was delivered for one occurrence, by the name of the evaluation, which is unique in it: an answer under another
+expectation (a late annotation) revises the one before.
+"""

@@ -213,7 +213,8 @@ class Closer:
         trace.stamp = attributes
         root_left = self._release(leaving, assessment, attributes, trigger)
         self._count_closing(trace, assessment, trigger)
-        scored = Scored(assessment, deliveries, trigger, revision, attributes)
+        revisions = {name: delivered.revision for name, delivered in history.items()}
+        scored = Scored(assessment, deliveries, trigger, revision, attributes, revisions)
         self._outputs.send(scored, root_left=root_left)
 
     def _release(

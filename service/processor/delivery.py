@@ -76,15 +76,14 @@ def plan_deliveries(
     for evaluation in evaluations:
         if not is_deliverable(evaluation):
             continue
-        key = (evaluation.identifier, evaluation.expectation)
-        before = history.get(key)
+        before = history.get(evaluation.name)
         digest = digest_of(evaluation, coverage)
         if before is not None and before.digest == digest:
             continue
         enters = _is_exact(evaluation) and not (before is not None and before.entered_histogram)
         revision = 0 if before is None else before.revision + 1
         entered = enters or (before is not None and before.entered_histogram)
-        history[key] = Delivered(digest, evaluation, revision, entered)
+        history[evaluation.name] = Delivered(digest, evaluation, revision, entered)
         deliveries.append(
             Delivery(
                 evaluation=evaluation,

@@ -4,7 +4,7 @@ The outputs of a scored occurrence: events and evaluation spans into their outbo
 The shell around `signals`: it owns no state but the outboxes that it is handed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from proto_adapters.canonical import Attributes, AttributeValue, CanonicalSpan, Origin
@@ -33,6 +33,8 @@ class Scored(NamedTuple):
     trigger: Trigger
     revision: int
     attributes: Attributes
+    revisions: Mapping[str, int]
+    """The revision of every evaluation that was delivered so far, by its name."""
 
 
 class Observer(Protocol):

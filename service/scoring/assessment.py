@@ -29,6 +29,8 @@ class Assessment(Struct, frozen=True, kw_only=True):
     """Trace id in hex; with an attribute root also its span id; or the session key."""
     trace: CanonicalTrace
     evidence: ToolEvidence
+    facts: OccurrenceFacts
+    """What decided the expectation."""
     resolution: Resolution
     evaluations: tuple[Evaluation, ...]
     root: CanonicalSpan | None
@@ -91,12 +93,14 @@ class Assessor:
         trace = assemble(spans, logs, self._assembly)
         evidence = build_evidence(trace, facts, self._evidence)
         root = span_to_annotate(trace.spans, self._evidence.root_condition)
-        resolution = self._resolver.resolve(self._facts_of(occurrence, trace, root))
+        expectation_facts = self._facts_of(occurrence, trace, root)
+        resolution = self._resolver.resolve(expectation_facts)
         return Assessment(
             partition=Partition.TRACE,
             occurrence=occurrence,
             trace=trace,
             evidence=evidence,
+            facts=expectation_facts,
             resolution=resolution,
             evaluations=evaluate(evidence, resolution, self._scoring),
             root=root,

@@ -59,6 +59,19 @@ def test_what_differs_is_the_next_revision_of_what_it_replaces() -> None:
     assert 1 == latest_revision(history)
 
 
+def test_an_answer_under_another_expectation_revises_the_one_before() -> None:
+    """
+    A late annotation asks another question of the same occurrence: no second histogram entry, no second revision 0.
+    """
+    history: DeliveryHistory = {}
+    plan(history, FALSE, COMPLETE)
+    annotated = replace(FALSE, identifier="j", expectation="annotation", expected_source=ExpectedSource.ANNOTATION)
+
+    (delivery,) = plan(history, annotated, COMPLETE)
+
+    assert (1, FALSE, False) == (delivery.revision, delivery.replaces, delivery.enters_histogram)
+
+
 def test_a_result_is_new_if_only_its_coverage_changed() -> None:
     history: DeliveryHistory = {}
     plan(history, FALSE, COMPLETE)
