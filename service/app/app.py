@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from service.app.exports import build_queues, outlets_of
+from service.app.membership import Membership
 from service.app.pages import Pages
 from service.app.processing import build_processor
 from service.app.receivers import Receivers
+from service.app.security import Security
 from service.app.settings import outbox_settings
 from service.clock import Clock
 from service.config import Config
@@ -48,7 +50,8 @@ class App:
             dimensions=block.dimensions,
             max_series=block.aggregation_cardinality_limit,
         )
-        self._queues = build_queues(config, self.recorder, clock)
+        security = Security(config, self.recorder, clock)
+        self._queues = build_queues(config, self.recorder, clock, security)
         self._outboxes = {
             signal: Outbox(signal, outlets_of(config, signal, self._queues), outbox_settings(config))
             for signal in Signal
@@ -57,8 +60,8 @@ class App:
             config, self._outboxes, recorder=self.recorder, clock=clock, version=self._version, observers=observers
         )
         self.health = Health(clock.monotonic_ns())
-        self.receivers = Receivers(config, self.processor, self.recorder)
-        self.pages = Pages(config, self.health, clock, self.recorder.collect)
+        self.receivers = Receivers(config, self.processor, self.recorder, security)
+        self.pages = Pages(config, self.health, clock, self.recorder.collect, security)
         self._metrics = OtlpMetrics()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -68,7 +71,7 @@ class App:
         """
         for queue in self._queues.values():
             queue.start()
-        self._tasks = [asyncio.create_task(self._tick()), asyncio.create_task(self._send_metrics())]
+        self._tasks = [asyncio.create_task(task) for task in (self._tick(), self._send_metrics(), self._watch())]
         await self.pages.start()
         await self.receivers.start()
         self.health.become(HealthState.READY)
@@ -89,6 +92,16 @@ class App:
         while self._config.exporters_of(Signal.METRICS):
             await asyncio.sleep(interval_s)
             self._flush_metrics()
+
+    async def _watch(self) -> None:
+        block = self._config.tool_scoring.membership
+        if block.hostname is not None:
+            await Membership(
+                block.hostname,
+                interval_ns=block.interval_ns,
+                changed=self.processor.membership_changed,
+                recorder=self.recorder,
+            ).watch()
 
     def _flush_metrics(self) -> None:
         outbox = self._outboxes[Signal.METRICS]

@@ -2,11 +2,13 @@
 The way out, as configured: a client, a sender and a queue for each exporter that a pipeline names.
 """
 
+from service.app.security import Security
 from service.clock import Clock
 from service.config import Config, OtlpGrpcExporterConfig, OtlpHttpExporterConfig
-from service.config.exporters import OtlpExporterConfig, RetryConfig
+from service.config.exporters import OtlpExporterConfig, QueueConfig, RetryConfig
 from service.exporter.attempt import Client
 from service.exporter.otlp_grpc import GrpcExporterSettings, OtlpGrpcClient
+from service.exporter.otlp_http import HttpExporterSettings, OtlpHttpClient
 from service.exporter.retry import RetrySettings
 from service.exporter.sender import Sender
 from service.exporter.sending_queue import QueueSettings, SendingQueue
@@ -14,29 +16,28 @@ from service.pipeline import Signal
 from service.telemetry.recorder import Recorder
 
 
-def build_queues(config: Config, recorder: Recorder, clock: Clock) -> dict[str, SendingQueue]:
+def build_queues(config: Config, recorder: Recorder, clock: Clock, security: Security) -> dict[str, SendingQueue]:
     """
-    A sending queue for each OTLP exporter in use, by component id.
+    A sending queue for each OTLP exporter in use, by component id. Raises `ConfigError`.
     """
-    return {
-        name: _queue(name, exporter, config, recorder, clock)
-        for name, exporter in config.active_exporters.items()
-        if isinstance(exporter, OtlpExporterConfig)
-    }
+    queues = {}
+    for name, exporter in config.active_exporters.items():
+        if isinstance(exporter, OtlpExporterConfig):
+            client = _client(exporter, security, f"exporters::{name}")
+            retry = _retry_settings(exporter.retry_on_failure, config)
+            sender = Sender(client, retry, recorder, exporter=name, clock=clock)
+            queues[name] = SendingQueue(sender, _queue_settings(exporter.sending_queue), recorder, exporter=name)
+    return queues
 
 
 def outlets_of(config: Config, signal: Signal, queues: dict[str, SendingQueue]) -> list[SendingQueue]:
     return [queues[name] for name in config.exporters_of(signal) if name in queues]
 
 
-def _queue(name: str, exporter: OtlpExporterConfig, config: Config, recorder: Recorder, clock: Clock) -> SendingQueue:
-    retry = _retry_settings(exporter.retry_on_failure, config)
-    sender = Sender(_client(exporter), retry, recorder, exporter=name, clock=clock)
-    queue = exporter.sending_queue
-    settings = QueueSettings(
+def _queue_settings(queue: QueueConfig) -> QueueSettings:
+    return QueueSettings(
         num_consumers=queue.num_consumers, queue_size=queue.capacity, queue_size_bytes=queue.queue_size_bytes
     )
-    return SendingQueue(sender, settings, recorder, exporter=name)
 
 
 def _retry_settings(retry: RetryConfig, config: Config) -> RetrySettings:
@@ -50,11 +51,14 @@ def _retry_settings(retry: RetryConfig, config: Config) -> RetrySettings:
     )
 
 
-def _client(exporter: OtlpExporterConfig) -> Client:
-    if isinstance(exporter, OtlpGrpcExporterConfig):
-        return OtlpGrpcClient(_grpc_settings(exporter))
-    assert isinstance(exporter, OtlpHttpExporterConfig)
-    raise NotImplementedError
+def _client(exporter: OtlpExporterConfig, security: Security, where: str) -> Client:
+    auth = security.bearer_token(exporter.auth)
+    if isinstance(exporter, OtlpHttpExporterConfig):
+        is_plain = exporter.endpoint.startswith("http://")
+        tls = None if is_plain else security.client_tls(exporter.tls, where)
+        return OtlpHttpClient(_http_settings(exporter), tls=tls, auth=auth)
+    assert isinstance(exporter, OtlpGrpcExporterConfig)
+    return OtlpGrpcClient(_grpc_settings(exporter), tls=security.client_tls(exporter.tls, where), auth=auth)
 
 
 def _grpc_settings(exporter: OtlpGrpcExporterConfig) -> GrpcExporterSettings:
@@ -63,7 +67,27 @@ def _grpc_settings(exporter: OtlpGrpcExporterConfig) -> GrpcExporterSettings:
         endpoint=exporter.endpoint,
         timeout_ns=exporter.timeout_ns,
         compression=exporter.compression,
-        headers={name: value.get_secret_value() for name, value in exporter.headers.items()},
+        headers=_headers(exporter),
         keepalive_time_ns=keepalive.time_ns if keepalive else 0,
         keepalive_timeout_ns=keepalive.timeout_ns if keepalive else 0,
     )
+
+
+def _http_settings(exporter: OtlpHttpExporterConfig) -> HttpExporterSettings:
+    endpoints = {
+        Signal.TRACES: exporter.traces_endpoint,
+        Signal.LOGS: exporter.logs_endpoint,
+        Signal.METRICS: exporter.metrics_endpoint,
+    }
+    return HttpExporterSettings(
+        endpoint=exporter.endpoint,
+        signal_endpoints={signal: url for signal, url in endpoints.items() if url is not None},
+        timeout_ns=exporter.timeout_ns,
+        compression=exporter.compression,
+        encoding=exporter.encoding,
+        headers=_headers(exporter),
+    )
+
+
+def _headers(exporter: OtlpExporterConfig) -> dict[str, str]:
+    return {name: value.get_secret_value() for name, value in exporter.headers.items()}

@@ -2,52 +2,92 @@
 What is served over HTTP beside OTLP: `/metrics` and health, as configured.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
-from aiohttp import web
+from aiohttp import hdrs, web
+from msgspec import Struct
 from opentelemetry.sdk.metrics.export import MetricsData
 
+from service.app.security import Security
 from service.clock import Clock
 from service.config import Config, HealthCheckConfig
 from service.config.values import split_endpoint
-from service.errors import ConfigError
+from service.errors import ConfigError, PermissionDenied, Unauthenticated
 from service.health import Health, add_health_routes
 from service.telemetry.metrics_endpoint import add_metrics_route
+from service.transport_security.bearer_token import BearerTokenAuth
+from service.transport_security.tls import ServerTls
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Page(Struct, frozen=True):
+    """
+    One listener: its place in the configuration, its address, and what it serves.
+    """
+
+    where: str
+    endpoint: str
+    app: web.Application
+    tls: ServerTls | None = None
 
 
 class Pages:
     """
-    The HTTP pages of the service, one listener for each endpoint.
+    The HTTP pages of the service, started and stopped together.
     """
 
-    def __init__(self, config: Config, health: Health, clock: Clock, collect: Callable[[], MetricsData]) -> None:
-        self._sites: list[tuple[str, str, web.Application]] = []
+    def __init__(
+        self, config: Config, health: Health, clock: Clock, collect: Callable[[], MetricsData], security: Security
+    ) -> None:
+        self._pages: list[Page] = []
         self._runners: list[web.AppRunner] = []
         for name, extension in config.active_extensions.items():
             if isinstance(extension, HealthCheckConfig):
-                page = web.Application()
-                add_health_routes(page, health, clock, path=extension.path)
-                self._sites.append((f"extensions::{name}::endpoint", extension.endpoint, page))
+                where = f"extensions::{name}"
+                app = web.Application()
+                add_health_routes(app, health, clock, path=extension.path)
+                self._pages.append(Page(where, extension.endpoint, app, security.server_tls(extension.tls, where)))
         if (metrics := config.service.telemetry.metrics.page) is not None:
-            page = web.Application()
-            add_metrics_route(page, collect)
-            add_health_routes(page, health, clock)
-            self._sites.append(("service::telemetry::metrics::prometheus", metrics.endpoint, page))
+            where = "service::telemetry::metrics::prometheus"
+            app = guarded(security.bearer_token(metrics.auth))
+            add_metrics_route(app, collect)
+            self._pages.append(Page(where, metrics.endpoint, app, security.server_tls(metrics.tls, where)))
 
     async def start(self) -> None:
         """
         Bind and serve. Raises `ConfigError`.
         """
-        for path, endpoint, page in self._sites:
-            runner = web.AppRunner(page, access_log=None)
+        for page in self._pages:
+            runner = web.AppRunner(page.app, access_log=None)
             await runner.setup()
             self._runners.append(runner)
-            host, port = split_endpoint(endpoint)
+            host, port = split_endpoint(page.endpoint)
+            tls = page.tls.ssl_context() if page.tls is not None else None
             try:
-                await web.TCPSite(runner, host, port).start()
+                await web.TCPSite(runner, host or None, port, ssl_context=tls).start()
             except OSError as error:
-                raise ConfigError([(path, f"{endpoint}: {error.strerror or error}")]) from error
+                raise ConfigError([(page.where, f"{page.endpoint}: {error.strerror or error}")]) from error
 
     async def stop(self) -> None:
         for runner in self._runners:
             await runner.cleanup()
+
+
+def guarded(auth: BearerTokenAuth | None) -> web.Application:
+    """
+    An application that lets in only who has a token, if one is asked for.
+    """
+
+    @web.middleware
+    async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if auth is not None:
+            try:
+                auth.check(request.headers.get(hdrs.AUTHORIZATION))
+            except Unauthenticated as error:
+                raise web.HTTPUnauthorized(headers={hdrs.WWW_AUTHENTICATE: "Bearer"}) from error
+            except PermissionDenied as error:
+                raise web.HTTPForbidden from error
+        return await handler(request)
+
+    return web.Application(middlewares=[check])

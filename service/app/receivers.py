@@ -2,11 +2,16 @@
 The way in, as configured: a gRPC and an HTTP listener for each OTLP receiver in use.
 """
 
+import asyncio
+from collections.abc import Sequence
+
+from service.app.security import Security
 from service.config import Config
-from service.config.receivers import GrpcServerConfig
+from service.config.receivers import GrpcServerConfig, HttpServerConfig
 from service.durations import SECOND
 from service.pipeline import Consumer
 from service.receiver.otlp_grpc import GrpcReceiverSettings, OtlpGrpcReceiver
+from service.receiver.otlp_http import HttpReceiverSettings, OtlpHttpReceiver
 from service.telemetry.recorder import Recorder
 
 GRACE_NS = 5 * SECOND
@@ -18,27 +23,41 @@ class Receivers:
     All listeners, started and stopped together.
     """
 
-    def __init__(self, config: Config, consumer: Consumer, recorder: Recorder) -> None:
-        protocols = [receiver.protocols for receiver in config.active_receivers.values()]
-        self._grpc = [
-            OtlpGrpcReceiver(_grpc_settings(block.grpc), consumer, recorder) for block in protocols if block.grpc
-        ]
+    def __init__(self, config: Config, consumer: Consumer, recorder: Recorder, security: Security) -> None:
+        self._grpc: list[OtlpGrpcReceiver] = []
+        self._http: list[OtlpHttpReceiver] = []
+        for name, receiver in config.active_receivers.items():
+            where = f"receivers::{name}::protocols"
+            if (grpc := receiver.protocols.grpc) is not None:
+                tls, auth = security.server_tls(grpc.tls, f"{where}::grpc"), security.bearer_token(grpc.auth)
+                self._grpc.append(OtlpGrpcReceiver(_grpc_settings(grpc), consumer, recorder, tls=tls, auth=auth))
+            if (http := receiver.protocols.http) is not None:
+                tls, auth = security.server_tls(http.tls, f"{where}::http"), security.bearer_token(http.auth)
+                self._http.append(OtlpHttpReceiver(_http_settings(http), consumer, recorder, tls=tls, auth=auth))
+
+    @property
+    def _all(self) -> Sequence[OtlpGrpcReceiver | OtlpHttpReceiver]:
+        return [*self._grpc, *self._http]
 
     @property
     def grpc_ports(self) -> list[int]:
         """The bound ports, known after `start`."""
         return [receiver.port for receiver in self._grpc]
 
+    @property
+    def http_ports(self) -> list[int]:
+        """The bound ports, known after `start`."""
+        return [receiver.port for receiver in self._http]
+
     async def start(self) -> None:
         """
         Bind and serve. Raises `ConfigError`.
         """
-        for receiver in self._grpc:
+        for receiver in self._all:
             await receiver.start()
 
     async def stop(self) -> None:
-        for receiver in self._grpc:
-            await receiver.stop(GRACE_NS)
+        await asyncio.gather(*(receiver.stop(GRACE_NS) for receiver in self._all))
 
 
 def _grpc_settings(block: GrpcServerConfig) -> GrpcReceiverSettings:
@@ -54,4 +73,17 @@ def _grpc_settings(block: GrpcServerConfig) -> GrpcReceiverSettings:
         keepalive_time_ns=parameters.time_ns,
         keepalive_timeout_ns=parameters.timeout_ns,
         min_ping_interval_ns=block.keepalive.enforcement_policy.min_time_ns,
+    )
+
+
+def _http_settings(block: HttpServerConfig) -> HttpReceiverSettings:
+    return HttpReceiverSettings(
+        endpoint=block.endpoint,
+        max_request_body_size=block.max_request_body_size,
+        compression_algorithms=block.compression_algorithms,
+        read_header_timeout_ns=block.read_header_timeout_ns,
+        read_timeout_ns=block.read_timeout_ns,
+        write_timeout_ns=block.write_timeout_ns,
+        idle_timeout_ns=block.idle_timeout_ns,
+        max_connections=block.max_connections,
     )

@@ -2,9 +2,8 @@
 From what an operator configured to what the parts of the service are told.
 """
 
-from proto_adapters.span_read import ReadOptions
-
 from proto_adapters.decoding import DecodeOptions
+from proto_adapters.span_read import ReadOptions
 from proto_adapters.trace_assembly import AssemblyOptions
 from service.buffer.completion import CompletionSettings
 from service.config import Config, ToolScoringConfig
