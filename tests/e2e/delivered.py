@@ -22,7 +22,7 @@ def spans(requests: Iterable[bytes]) -> Iterator[Span]:
                 yield from scope.spans
 
 
-def events(requests: Iterable[bytes]) -> Iterator[LogRecord]:
+def log_records(requests: Iterable[bytes]) -> Iterator[LogRecord]:
     for request in requests:
         for resource in ExportLogsServiceRequest.FromString(request).resource_logs:
             for scope in resource.scope_logs:
