@@ -8,6 +8,7 @@ from typing import Literal
 
 import grpc
 import pytest
+from cutting_proxy import CuttingProxy
 from doubles import Answer, CountingRecorder, RecordingSink, eventually
 from msgspec import structs
 from otlp_requests import Outcomes, all_span_names, log_request, metric_request, span_names, trace_request
@@ -153,39 +154,6 @@ async def test_an_absent_downstream_fails_fast_and_is_retryable() -> None:
     await client.close()
 
 
-class CuttingProxy:
-    """
-    Passes bytes on to a sink, but ends its first *cuts* connections after some bytes of the request.
-    """
-
-    def __init__(self, target_port: int, *, cuts: int, after: int) -> None:
-        self._target_port = target_port
-        self._cuts = cuts
-        self._after = after
-        self.port = 0
-        self.connections = 0
-
-    async def start(self) -> asyncio.Server:
-        server = await asyncio.start_server(self._serve, "localhost", 0)
-        self.port = server.sockets[0].getsockname()[1]
-        return server
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections += 1
-        if self.connections <= self._cuts:
-            await reader.read(self._after)
-            writer.transport.abort()
-            return
-        target_reader, target_writer = await asyncio.open_connection("localhost", self._target_port)
-        await asyncio.gather(self._pipe(reader, target_writer), self._pipe(target_reader, writer))
-
-    async def _pipe(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(65536):
-            writer.write(data)
-            await writer.drain()
-        writer.close()
-
-
 def a_queue(endpoint: str, recorder: CountingRecorder, **settings: int) -> SendingQueue:
     client = OtlpGrpcClient(GrpcExporterSettings(endpoint=endpoint))
     retry = RetrySettings(initial_interval_ns=20 * MILLISECOND, max_interval_ns=100 * MILLISECOND)
@@ -197,18 +165,15 @@ def a_queue(endpoint: str, recorder: CountingRecorder, **settings: int) -> Sendi
 
 async def test_a_connection_cut_mid_message_loses_nothing(sink: RecordingSink) -> None:
     recorder, outcomes = CountingRecorder(), Outcomes()
-    proxy = CuttingProxy(sink.port, cuts=2, after=1000)
-    server = await proxy.start()
-    queue = a_queue(f"localhost:{proxy.port}", recorder)
-
-    queue.offer(outcomes.request("a", size=1_000_000))
-    await eventually(lambda: queue.size == 0)
+    async with CuttingProxy(sink.port, cuts=2, after=1000) as proxy:
+        queue = a_queue(f"localhost:{proxy.port}", recorder)
+        queue.offer(outcomes.request("a", size=1_000_000))
+        await eventually(lambda: queue.size == 0)
+        await queue.stop(SECOND)
 
     assert [(SendOutcome.DELIVERED, 0)] == outcomes.settled
     assert ["a"] == all_span_names(sink.payloads)
     assert recorder.counts["retried", "UNAVAILABLE"] >= 1
-    await queue.stop(SECOND)
-    server.close()
 
 
 async def test_retry_info_is_waited_for(sink: RecordingSink) -> None:

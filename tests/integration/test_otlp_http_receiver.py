@@ -6,8 +6,10 @@ import asyncio
 import gzip
 import io
 import json
+import random
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 
 import aiohttp
 import pytest
@@ -459,3 +461,48 @@ async def test_spans_of_many_clients_all_arrive(receiver: OtlpHttpReceiver, cons
 
     assert [200] * 50 == [reply.status for reply in replies]
     assert {f"s{number}" for number in range(50)} == {span_names(payload)[0] for _, payload in consumer.requests}
+
+
+def hostile_bodies(count: int) -> Iterator[tuple[str, str, bytes]]:
+    """Content type, encoding and body: good requests with some bytes changed, cut or put in. Reproducible."""
+    chance = random.Random(4)
+    whole = trace_request(*"abcdef", size=50)
+    forms = {PROTOBUF: whole, JSON: traces_to_json(whole).encode()}
+    encoders: dict[str, Callable[[bytes], bytes]] = {
+        "": bytes,
+        "gzip": gzip.compress,
+        "deflate": zlib.compress,
+        "zstd": zstandard.compress,
+    }
+    for _ in range(count):
+        content_type, encoding = chance.choice(list(forms)), chance.choice(list(encoders))
+        body = bytearray(encoders[encoding](forms[content_type]))
+        for _ in range(chance.randrange(1, 4)):
+            start = chance.randrange(len(body))
+            body[start : start + chance.randrange(3)] = chance.randbytes(chance.randrange(3))
+        yield content_type, encoding, bytes(body)
+
+
+async def test_damaged_bodies_are_taken_or_refused_and_never_a_fault_of_ours(
+    receiver: OtlpHttpReceiver, recorder: CountingRecorder
+) -> None:
+    statuses: Counter[int] = Counter()
+    for content_type, encoding, body in hostile_bodies(300):
+        statuses[(await post(receiver, body, content_type=content_type, encoding=encoding)).status] += 1
+
+    assert {200, 400} == statuses.keys()
+    assert statuses[400] == recorder.counts["failed", "malformed"]
+    assert statuses[200] == recorder.counts["accepted", "traces"]
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "address"),
+    [
+        ("localhost:4318", ("localhost", 4318)),
+        ("0.0.0.0:4318", ("0.0.0.0", 4318)),
+        (":4318", (None, 4318)),
+        ("[::1]:4318", ("::1", 4318)),
+    ],
+)
+def test_endpoints_are_host_and_port(endpoint: str, address: tuple[str | None, int]) -> None:
+    assert address == HttpReceiverSettings(endpoint=endpoint).address
