@@ -113,10 +113,5 @@ def _completed(survivor: CanonicalSpan, others: list[CanonicalSpan]) -> Canonica
         error_type=next((span.error_type for span in everyone if span.error_type), None),
         arguments_digest=argued.arguments_digest,
         tool_arguments=argued.tool_arguments,
-        executed=_executed(everyone),
+        executed=False if any(span.executed is False for span in everyone) else survivor.executed,
     )
-
-
-def _executed(spans: list[CanonicalSpan]) -> bool | None:
-    said = {span.executed for span in spans}
-    return next((answer for answer in (True, False) if answer in said), None)

@@ -147,6 +147,24 @@ def test_recursion_with_other_arguments_stays_separate_below_an_instrumented_wra
     assert [call.start_ns for call in trace.calls] == [at(0), at(2)]
 
 
+def test_two_inner_calls_with_different_arguments_are_not_both_the_outer_call() -> None:
+    trace = (
+        a_trace()
+        .tool("x", 0, 10, label="outer")
+        .tool("x", 1, 4, under="outer", arguments_digest=b"1")
+        .tool("x", 5, 8, under="outer", arguments_digest=b"2")
+        .assembled()
+    )
+
+    assert [call.start_ns for call in trace.calls] == [at(0), at(5)]
+
+
+def test_the_outermost_span_survives_even_if_another_clock_says_it_began_later() -> None:
+    trace = a_trace().mcp_client("x", 10, 20, label="client").mcp_server("x", 5, 15, under="client").assembled()
+
+    assert [call.start_ns for call in trace.calls] == [at(10)]
+
+
 def test_a_call_of_the_same_tool_through_another_tool_is_a_call_of_its_own() -> None:
     trace = (
         a_trace()
@@ -202,6 +220,25 @@ def test_an_unfinished_sibling_does_not_bridge_two_attempts() -> None:
     )
 
     assert [(call.start_ns, call.end_ns) for call in trace.calls] == [(at(0), at(5)), (at(10), at(12))]
+
+
+def test_an_unfinished_sibling_around_two_attempts_is_the_call() -> None:
+    trace = (
+        a_trace()
+        .agent()
+        .tool("x", 0, 5, tool_call_id="c")
+        .tool("x", 0, None, tool_call_id="c")
+        .tool("x", 7, 9, tool_call_id="c")
+        .assembled()
+    )
+
+    assert [call.end_ns for call in trace.calls] == [None]
+
+
+def test_two_moments_at_one_time_with_one_call_id_are_one_call() -> None:
+    trace = a_trace().agent().tool("x", 3, 3, tool_call_id="c").tool("x", 3, 3, tool_call_id="c").assembled()
+
+    assert len(trace.calls) == 1
 
 
 def test_of_two_siblings_the_one_that_contains_the_other_survives() -> None:
@@ -293,6 +330,39 @@ def test_an_orphaned_mcp_server_span_is_joined_by_time() -> None:
     assert rules(trace) == ["W5"]
 
 
+def test_a_framework_over_its_client_counts_as_one_caller_of_a_server_branch() -> None:
+    trace = (
+        a_trace()
+        .agent()
+        .tool("x", 0, 10, label="framework")
+        .mcp_client("x", 1, 9, under="framework")
+        .mcp_server("x", 2, 8, under=ABSENT)
+        .assembled()
+    )
+
+    assert [(call.start_ns, call.end_ns) for call in trace.calls] == [(at(0), at(10))]
+
+
+def test_a_server_below_another_call_is_not_joined_to_a_call_beside_it() -> None:
+    trace = a_trace().agent().tool("y", 0, 10, label="y").mcp_server("x", 2, 8, under="y").tool("x", 1, 9).assembled()
+
+    assert names(trace) == ["y", "x", "x"]
+
+
+def test_what_an_agent_on_a_server_calls_is_no_server_branch() -> None:
+    trace = (
+        a_trace()
+        .agent()
+        .tool("x", 0, 20)
+        .mcp_server("ask", 1, 19, under=ABSENT, label="ask")
+        .agent("helper", 2, 18, under="ask", label="helper")
+        .tool("x", 5, 6, under="helper")
+        .assembled()
+    )
+
+    assert names(trace) == ["x", "ask", "x"]
+
+
 def test_a_gateway_that_links_to_its_caller_shows_the_callers_call() -> None:
     caller = a_trace(1).agent().tool("mcp__trips__x", 0, 10, label="call")
     link = LinkView(caller.trace_id, caller.id_of("call"))
@@ -301,6 +371,23 @@ def test_a_gateway_that_links_to_its_caller_shows_the_callers_call() -> None:
     joined = linked_calls([caller.assembled(), gateway.assembled()])
 
     assert joined == {(gateway.trace_id, gateway.id_of("served")): (caller.trace_id, caller.id_of("call"))}
+
+
+def test_a_link_to_an_inner_span_of_the_callers_call_leads_to_the_call() -> None:
+    caller = a_trace(1).tool("x", 0, 10, label="call").mcp_client("x", 1, 9, under="call", label="client")
+    link = LinkView(caller.trace_id, caller.id_of("client"))
+    gateway = a_trace(2).mcp_server("x", 2, 8, links=(link,), label="served")
+
+    joined = linked_calls([caller.assembled(), gateway.assembled()])
+
+    assert list(joined.values()) == [(caller.trace_id, caller.id_of("call"))]
+
+
+def test_a_link_inside_one_trace_joins_no_traces() -> None:
+    caller = a_trace().agent().tool("x", 0, 10, label="call")
+    link = LinkView(caller.trace_id, caller.id_of("call"))
+
+    assert linked_calls([caller.mcp_client("x", 20, 28, links=(link,)).assembled()]) == {}
 
 
 def test_a_link_to_another_tool_joins_nothing() -> None:
@@ -350,8 +437,9 @@ def test_aliases_are_the_other_names_of_the_joined_spans() -> None:
     assert trace.called_names == ("mcp__trips__x", "trips__x", "x")
 
 
-def test_a_call_that_one_member_says_was_refused_is_not_called() -> None:
-    trace = a_trace().tool("x", 0, 10, label="a").tool("x", 1, 9, under="a", executed=False).assembled()
+@pytest.mark.parametrize(("outer", "inner"), [(None, False), (False, None)])
+def test_a_call_that_one_member_says_was_refused_is_not_called(*, outer: bool | None, inner: bool | None) -> None:
+    trace = a_trace().tool("x", 0, 10, label="a", executed=outer).tool("x", 1, 9, under="a", executed=inner).assembled()
 
     assert trace.calls == ()
     assert trace.called_names == ()

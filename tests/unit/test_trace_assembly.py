@@ -152,6 +152,18 @@ class TestLogRecords:
             ("z", None),
         ]
 
+    def test_a_call_that_two_records_place_differently_is_one_call(self) -> None:
+        trace = (
+            a_trace()
+            .agent()
+            .llm(completion=HIDDEN, label="chat")
+            .log("chat", a_call("x", "call_1"))
+            .log("chat", a_call("x", "call_1", index=1))
+            .assembled()
+        )
+
+        assert [call.index for call in trace.spans[1].embedded_calls] == [0]
+
     @pytest.mark.parametrize(
         ("on_span", "in_log", "state"),
         [
@@ -210,6 +222,7 @@ class TestRepeatedCompletions:
         [
             pytest.param({"start": 1, "end": 9}, 0, id="inside its only sibling"),
             pytest.param({"start": 1, "end": 12}, 1, id="longer than its sibling"),
+            pytest.param({"start": 41, "end": 42}, 1, id="inside a sibling with a response id of its own"),
             pytest.param({"start": 22, "end": 23}, 1, id="inside two siblings"),
             pytest.param({"start": 1, "end": 9, "dialects": ("otel_genai_messages",)}, 1, id="of an instrumentation"),
         ],
@@ -223,6 +236,7 @@ class TestRepeatedCompletions:
             .llm("x", end=10)
             .llm("y", start=20, end=30)
             .llm("z", start=21, end=25)
+            .llm(start=40, end=50, response_id="other")
             .llm(**({"completion": HIDDEN, "dialects": ("anthropic_sdk",)} | own))
             .assembled()
         )
@@ -266,6 +280,30 @@ class TestRepeatedCompletions:
             builder.llm(*calls, start=place + 1, under="outer")
 
         assert asked_for(builder.assembled()) == requests
+
+    def test_a_span_that_sums_up_several_completions_is_not_when_they_were_asked_for(self) -> None:
+        trace = (
+            a_trace()
+            .agent()
+            .llm("x", "y", label="loop", end=20)
+            .llm("x", start=1, under="loop")
+            .llm("y", start=2, under="loop")
+            .assembled()
+        )
+
+        assert [span.start_ns for span, _ in trace.embedded] == [at(1), at(2)]
+
+    def test_what_is_asked_inside_a_run_is_no_repetition_of_what_asked_for_the_run(self) -> None:
+        trace = (
+            a_trace()
+            .agent()
+            .llm("x", label="outer")
+            .llm(under="outer", label="run", completion=STALE)
+            .llm("x", under="run")
+            .assembled()
+        )
+
+        assert asked_for(trace) == ["x", "x"]
 
     def test_a_hidden_completion_beside_readable_ones_below_one_span_stays_hidden(self) -> None:
         trace = (
@@ -484,3 +522,15 @@ class TestTreesOfAnyForm:
         )
 
         assert [(call.name, call.span_id) for call in trace.calls] == [("x", first), ("y", a_span_id(4))]
+
+    def test_a_branch_that_leads_into_a_cycle_does_not_decide_where_it_is_cut(self) -> None:
+        first, second = a_span_id(2), a_span_id(3)
+        trace = (
+            a_trace()
+            .chain(start=0, parent_span_id=second)
+            .tool("x", 1, 8, parent_span_id=second)
+            .tool("x", 2, 7, parent_span_id=first)
+            .assembled()
+        )
+
+        assert [call.span_id for call in trace.calls] == [first]
