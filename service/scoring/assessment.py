@@ -7,6 +7,7 @@ The processor and `toolscore replay` assess with the same object, so that both g
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from proto_adapters.canonical import AttributeValue, CanonicalSpan, CanonicalTrace, LogCompletion
 from proto_adapters.trace_assembly import AssemblyOptions, assemble
@@ -86,6 +87,19 @@ class Assessor:
         """
         occurrence = f"{root.trace_id.hex()}/{root.span_id.hex()}"
         return self._assess(occurrence, reachable_from([root], spans), logs, facts)
+
+    def rescore(
+        self, evidence: ToolEvidence, facts: OccurrenceFacts, *, has_embedded_order: bool
+    ) -> tuple[Evaluation, ...]:
+        """
+        The evaluations of stored evidence. Without *has_embedded_order* the order of embedded calls was not read.
+        """
+        scoring = self._scoring
+        if not has_embedded_order and scoring.order_from_embedded_calls:
+            scoring = replace(scoring, order_from_embedded_calls=False)
+        if self._expected_tools_attribute is None:
+            facts = replace(facts, attribute_value=None)
+        return evaluate(evidence, self._resolver.resolve(facts), scoring)
 
     def _assess(
         self, occurrence: str, spans: Sequence[CanonicalSpan], logs: Sequence[LogCompletion], facts: ClosingFacts

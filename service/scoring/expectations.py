@@ -38,6 +38,8 @@ class OccurrenceFacts(Struct, frozen=True, kw_only=True):
     """Name of the outermost AGENT span."""
     attribute_value: AttributeValue = None
     """Value of `expected_tools_attribute`, if that is configured and any span has it."""
+    annotation: Mapping[str, str] | None = None
+    """What the occurrence was annotated with when its evidence was stored; comes before every other source."""
 
 
 class ExpectedTools(Struct, frozen=True):
@@ -157,6 +159,7 @@ class Resolver:
         """
         What the occurrence itself is annotated with, best source first.
         """
+        yield ExpectedSource.ANNOTATION, (facts.annotation or {}).get(EXPECTED_TOOLS_COLUMN)
         for annotations in (self._annotations, self._selection.annotations or {}):
             yield ExpectedSource.ANNOTATION, annotations.get(facts.occurrence, {}).get(EXPECTED_TOOLS_COLUMN)
         yield ExpectedSource.ATTRIBUTE, facts.attribute_value

@@ -126,11 +126,11 @@ class Policies:
 
 
 def _texts(attributes: Attributes, keys: Sequence[str]) -> Texts:
-    texts = ((key, _as_text(attributes.get(key))) for key in keys)
+    texts = ((key, as_text(attributes.get(key))) for key in keys)
     return tuple((key, text) for key, text in texts if text is not None)
 
 
-def _as_text(value: AttributeValue) -> str | None:
+def as_text(value: AttributeValue) -> str | None:
     """
     A single value as a pattern sees it; lists, maps and bytes fit no pattern.
     """
