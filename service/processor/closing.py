@@ -5,37 +5,33 @@ Runs on the event loop that owns the buffer. While a large trace is being read t
 `is_closing` and what arrives for it meanwhile came after the closing.
 """
 
-from collections.abc import Container, Iterable, Sequence
+import logging
+from collections.abc import Iterable, Sequence
 
-from msgspec.structs import replace
-
-from proto_adapters.canonical import NO_ATTRIBUTES, Attributes, CanonicalSpan
-from proto_adapters.split import SpanHead, read_head
+from proto_adapters.canonical import NO_ATTRIBUTES, Attributes
 from service.buffer.decision_cache import Decision, DecisionCache
 from service.buffer.trace_buffer import BufferedTrace, ReadSpan, TraceBuffer
 from service.clock import Clock
-from service.evaluation import DeliveryHistory
-from service.evidence import CoverageReason, Trigger
+from service.evidence import Trigger
 from service.processor.delivery import is_deliverable, latest_revision, plan_deliveries
+from service.processor.occurrences import (
+    LIMIT_REASONS,
+    ClosingOccurrence,
+    ClosingPlan,
+    Planner,
+    still_has_root,
+)
 from service.processor.outbox import Outbox
 from service.processor.outputs import Outputs, Scored
 from service.processor.reading import Reader
 from service.processor.release import Annotator
 from service.processor.settings import ProcessorSettings
 from service.processor.signals import assessment_attributes, late_attributes
-from service.root_condition import RootCondition, find_roots, owners
 from service.scoring.assessment import Assessment, Assessor
-from service.scoring.evidence import ClosingFacts
 from service.telemetry.recorder import LateAction, Recorder, UnscoredReason
 
-WHOLE_TRACE = b""
-"""The occurrence that is not named by an attribute root."""
+_logger = logging.getLogger(__name__)
 
-LIMIT_REASONS = {
-    Trigger.SPAN_LIMIT: CoverageReason.SPAN_LIMIT,
-    Trigger.SIZE_LIMIT: CoverageReason.SIZE_LIMIT,
-    Trigger.EVICTION: CoverageReason.EVICTED,
-}
 UNSCORED_REASONS = {
     Trigger.SPAN_LIMIT: UnscoredReason.SPAN_LIMIT,
     Trigger.SIZE_LIMIT: UnscoredReason.SIZE_LIMIT,
@@ -65,7 +61,7 @@ class Closer:
         self._settings = settings
         self._buffer = buffer
         self._decisions = decisions
-        self._assessor = assessor
+        self._planner = Planner(assessor, settings.root_condition, process_start_ns=settings.process_start_ns)
         self._spans = spans
         self._outputs = outputs
         self._recorder = recorder
@@ -86,13 +82,28 @@ class Closer:
             return
         trace.is_closing = True
         started_ns = self._clock.monotonic_ns()
+        if trigger in LIMIT_REASONS:
+            trace.facts.add(LIMIT_REASONS[trigger])
+        if trace.is_open:
+            trace.facts |= self._buffer.marks_of(trace)
         try:
-            fresh = await self._reader.read(trace)
-            self._score(trace, trigger, fresh)
+            leaving = trace.take_waiting() + await self._reader.read(trace)
+            self._carry_out(trace, self._plan(trace, trigger, leaving))
         finally:
             trace.is_closing = False
         self._settle(trace, trigger)
         self._recorder.scoring_took(self._clock.monotonic_ns() - started_ns)
+
+    def _plan(self, trace: BufferedTrace, trigger: Trigger, leaving: list[ReadSpan]) -> ClosingPlan:
+        """
+        A fault of ours in scoring must not cost a span: they leave unscored, and the fault is told.
+        """
+        try:
+            return self._planner.plan(trace, trigger, leaving)
+        except Exception:
+            _logger.exception("scoring a trace failed")
+            self._release_unscored(leaving, UnscoredReason.SCORING_FAILED)
+            return ClosingPlan([])
 
     def release_early(self, trace: BufferedTrace) -> None:
         """
@@ -119,80 +130,19 @@ class Closer:
         self._release_unscored(trace.take_waiting() + self._reader.read_now(trace), UnscoredReason.EVICTION)
         self.forget(trace)
 
-    def _score(self, trace: BufferedTrace, trigger: Trigger, fresh: list[ReadSpan]) -> None:
-        condition = self._settings.root_condition
-        if not condition.attributes:
-            self._close_whole(trace, trigger, fresh)
-            return
-        roots = find_roots(list(trace.evidence.spans.values()), condition)
-        if roots or trace.histories:
-            self._close_subtrees(trace, trigger, trace.take_waiting() + fresh, roots)
-        elif trigger is not Trigger.ROOT_SPAN:
-            self._close_whole(trace, trigger, trace.take_waiting() + fresh)
+    def _carry_out(self, trace: BufferedTrace, plan: ClosingPlan) -> None:
+        for occurrence in plan.occurrences:
+            self._deliver(trace, occurrence)
+        trace.wait(list(plan.waiting))
+        self._release_unscored(plan.outside, UnscoredReason.OUTSIDE_OCCURRENCE)
 
-    def _close_whole(self, trace: BufferedTrace, trigger: Trigger, leaving: list[ReadSpan]) -> None:
-        evidence = trace.evidence
-        facts = self._facts(trace, trigger, trigger is Trigger.ROOT_SPAN or trace.closed_by is Trigger.ROOT_SPAN)
-        spans = list(evidence.spans.values())
-        assessment = self._assessor.assess(trace.trace_id, spans, evidence.logs, facts)
-        self._deliver(trace, assessment, trigger, leaving, trace.history_of(WHOLE_TRACE))
-
-    def _close_subtrees(
-        self, trace: BufferedTrace, trigger: Trigger, leaving: list[ReadSpan], roots: Sequence[CanonicalSpan]
-    ) -> None:
-        """
-        With attribute roots every outermost match closes with its subtree; the rest waits for the timers.
-        """
-        owner_of = owners(roots, trace.evidence.spans.values())
-        by_owner: dict[bytes | None, list[ReadSpan]] = {}
-        for span in leaving:
-            owner = owner_of.get(span.canonical.span_id) if span.canonical else None
-            by_owner.setdefault(owner, []).append(span)
-        rest = by_owner.pop(None, [])
-        for root in roots:
-            if root.span_id in by_owner or root.span_id not in trace.histories:
-                self._close_subtree(trace, root, trigger, by_owner.get(root.span_id, []))
-        if trigger is Trigger.ROOT_SPAN:
-            trace.wait(rest)
-        else:
-            self._release_unscored(rest, UnscoredReason.OUTSIDE_OCCURRENCE)
-
-    def _close_subtree(
-        self, trace: BufferedTrace, root: CanonicalSpan, trigger: Trigger, leaving: list[ReadSpan]
-    ) -> None:
-        is_late = root.span_id in trace.histories
-        facts = self._facts(trace, trigger, is_late or trigger is Trigger.ROOT_SPAN)
-        if is_late:
-            trigger = Trigger.LATE_SPAN
-            facts = replace(facts, reasons=facts.reasons | {CoverageReason.LATE_SPAN})
-        evidence = trace.evidence
-        assessment = self._assessor.assess_subtree(root, list(evidence.spans.values()), evidence.logs, facts)
-        self._deliver(trace, assessment, trigger, leaving, trace.history_of(root.span_id))
-
-    def _facts(self, trace: BufferedTrace, trigger: Trigger, closed_by_root: bool) -> ClosingFacts:  # noqa: FBT001
-        if trigger in LIMIT_REASONS:
-            trace.facts.add(LIMIT_REASONS[trigger])
-        if trace.is_open:
-            trace.facts |= self._buffer.marks_of(trace)
-        reasons = set(trace.facts)
-        if trace.evidence.has_undecodable_spans:
-            reasons.add(CoverageReason.SPAN_UNDECODABLE)
-        if trace.evidence.has_conflicts:
-            reasons.add(CoverageReason.CONFLICTING_SPAN_IDENTITY)
-        return ClosingFacts(
-            closed_by_root=closed_by_root,
-            reasons=frozenset(reasons),
-            process_start_ns=self._settings.process_start_ns,
+    def _deliver(self, trace: BufferedTrace, occurrence: ClosingOccurrence) -> None:
+        assessment, trigger, leaving, history = (
+            occurrence.assessment,
+            occurrence.trigger,
+            occurrence.leaving,
+            occurrence.history,
         )
-
-    def _deliver(
-        self,
-        trace: BufferedTrace,
-        assessment: Assessment,
-        trigger: Trigger,
-        leaving: list[ReadSpan],
-        history: DeliveryHistory,
-    ) -> None:
         coverage = assessment.evidence.coverage
         if not assessment.is_eligible:
             self._recorder.ineligible()
@@ -269,28 +219,6 @@ class Closer:
         else:
             self._buffer.close(trace, trigger, now_ns)
         self._buffer.settle_arrivals(trace, now_ns)
-
-
-def still_has_root(trace: BufferedTrace, condition: RootCondition) -> bool:
-    """
-    The condition is checked again when the delay ends: a span whose parent is held is no root (design §5).
-    """
-    if not condition.accept_remote_parent:
-        return True
-    heads: list[SpanHead] = [
-        head for spans in trace.held.values() for head in map(read_head, spans) if head is not None
-    ]
-    known = trace.evidence.spans
-    held = {head.span_id for head in heads} | known.keys()
-    return any(_is_ended_root(span, held, condition) for spans in (heads, known.values()) for span in spans)
-
-
-def _is_ended_root(span: SpanHead | CanonicalSpan, held: Container[bytes], condition: RootCondition) -> bool:
-    return (
-        span.has_ended
-        and span.parent_span_id not in held
-        and condition.allows(span.parent_span_id, otel_kind=span.otel_kind, has_remote_parent=span.has_remote_parent)
-    )
 
 
 def stamp_of(decision: Decision, action: LateAction) -> Attributes:

@@ -4,6 +4,7 @@ The outputs of a scored occurrence: events and evaluation spans into their outbo
 The shell around `signals`: it owns no state but the outboxes that it is handed.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
@@ -18,6 +19,8 @@ from service.processor.settings import ProcessorSettings
 from service.processor.signals import EVENT_NAME, event_attributes
 from service.scoring.assessment import Assessment
 from service.telemetry.recorder import Recorder, Subject
+
+_logger = logging.getLogger(__name__)
 
 SCOPE_NAME = "toolscore"
 EVALUATION_SPAN_NAME = "toolscore evaluation"
@@ -82,7 +85,16 @@ class Outputs:
             if self._settings.evaluation_span and scored.deliveries and not root_left:
                 self._send_span(scored, scored.assessment.root or subject)
         for observer in self._observers:
+            self._tell(observer, scored)
+
+    def _tell(self, observer: Observer, scored: Scored) -> None:
+        """
+        Who watches must not disturb what is watched.
+        """
+        try:
             observer.scored(scored)
+        except Exception:
+            _logger.exception("telling %s of a score failed", type(observer).__name__)
 
     def _count(self, scored: Scored, span: CanonicalSpan) -> None:
         subject = self._subject(scored.assessment, span)

@@ -5,6 +5,7 @@ A large trace is read in slices, between which the event loop gets a turn.
 """
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -14,6 +15,8 @@ from proto_adapters.otlp_decode import digest
 from service.buffer.trace_buffer import BufferedTrace, ReadSpan
 from service.buffer.trace_evidence import TraceEvidence
 from service.telemetry.recorder import Recorder
+
+_logger = logging.getLogger(__name__)
 
 SLICE = 256
 """Spans read before the loop gets a turn (design §2)."""
@@ -53,10 +56,20 @@ class Reader:
     def _read_slice(self, evidence: TraceEvidence, origin: Origin, spans: Iterable[bytes]) -> list[ReadSpan]:
         fresh = []
         for raw in spans:
-            canonical = decode_span(raw, origin, self._options)
+            canonical = self._decode(raw, origin)
             if _observe(evidence, canonical, raw):
                 fresh.append(ReadSpan(origin, raw, canonical))
         return fresh
+
+    def _decode(self, raw: bytes, origin: Origin) -> CanonicalSpan | None:
+        """
+        A fault of ours in reading a span must cost only what it told: it counts as undecodable, and the fault is told.
+        """
+        try:
+            return decode_span(raw, origin, self._options)
+        except Exception:
+            _logger.exception("reading a span failed")
+            return None
 
     def _finish(self, evidence: TraceEvidence, fresh: list[ReadSpan], total: int) -> list[ReadSpan]:
         evidence.forget_bytes()

@@ -106,6 +106,8 @@ class UnscoredReason(StrEnum):
     OUTSIDE_OCCURRENCE = "outside_occurrence"
     """Not below any root that the root condition matched."""
     INELIGIBLE = "ineligible"
+    SCORING_FAILED = "scoring_failed"
+    """A fault of ours in scoring their trace; it is in the log."""
 
 
 class Reloadable(StrEnum):
