@@ -97,7 +97,7 @@ def _flattened(mark: int, prefix: str) -> FieldReader:
         if not facts.marks & mark:
             return False
         messages = gather(facts.attributes, facts.keys, prefix)
-        read_messages(messages, collector)
+        read_messages(messages, collector, is_one_message=facts.scope == "litellm")
         return bool(messages)
 
     return read

@@ -74,13 +74,15 @@ def _leaf(path: list[str]) -> str:
     return path[-1].rpartition(".")[2] if path else ""
 
 
-def read_messages(messages: Messages, collector: CallCollector) -> None:
+def read_messages(messages: Messages, collector: CallCollector, *, is_one_message: bool = False) -> None:
     """
     Tell *collector* the calls and the text of flattened *messages*.
+
+    With *is_one_message* the index counts calls of one message (LiteLLM), not choices.
     """
     for index in sorted(messages):
         message = messages[index]
-        collector.candidate = index
+        collector.candidate = 0 if is_one_message else index
         collector.note_finish(message.fields.get("finish_reason"))
         # A call stands a second time among the contents (Anthropic); without an id nothing would tell it is the same.
         calls = message.calls or message.content_calls

@@ -37,20 +37,17 @@ from proto_adapters.read_options import (
     is_control_tool,
     with_control_tools,
 )
-from proto_adapters.span_fields import (
+from proto_adapters.span_fields import SESSION_KEY_SET, read_agent_name, read_session, read_status
+from proto_adapters.span_kind import KindDecision, decide_kind, mcp_method
+from proto_adapters.tool_fields import (
     MCP_KEYS,
-    SESSION_KEY_SET,
     arguments_digest,
-    read_agent_name,
     read_arguments,
     read_call_id,
     read_mcp_request_id,
     read_mcp_server,
-    read_session,
-    read_status,
     read_tool_name,
 )
-from proto_adapters.span_kind import KindDecision, decide_kind, mcp_method
 from proto_adapters.tool_results import read_result_ids
 
 __all__ = ["CONTROL_TOOLS", "ReadOptions", "is_control_tool", "read_log", "read_span"]
@@ -65,7 +62,7 @@ def read_span(view: SpanView, options: ReadOptions = DEFAULT_OPTIONS) -> Canonic
     The canonical span of one decoded span.
     """
     facts = facts_of(view)
-    if not facts.marks and "tool_name" not in facts.keys:
+    if not facts.marks:
         return _plain(facts, options)
     decision = decide_kind(facts)
     status, error_type = read_status(facts)

@@ -69,7 +69,8 @@ _FEATURES: Final[tuple[tuple[str, int], ...]] = (
 )
 
 _GENAI_HEADS: Final = frozenset(
-    {"gen_ai", "genai", "llm", "ai", "openai", "anthropic", "openinference", "traceloop", "mcp", "langchain", "tool"}
+    {"gen_ai", "genai", "llm", "ai", "openai", "anthropic", "openinference", "traceloop", "mcp", "langchain"}
+    | {"tool", "tool_call", "tool_name", "tool_use_id"}
 )
 _CONTEXT_KEYS: Final = frozenset({"gen_ai.conversation.id", "gen_ai.agent.name", "gen_ai.agent.id"})
 """Keys that applications and baggage put on spans of any sort."""

@@ -13,6 +13,8 @@ from proto_adapters.attribute_values import decoded, text_of
 from proto_adapters.canonical import AttributeValue, SpanKind
 
 ANY_TEXT: Final = "*"
+WHOLE_NAME: Final = "{}"
+"""The template of a span name that is itself the name of the tool or agent."""
 
 
 class Recognition(Struct, frozen=True):

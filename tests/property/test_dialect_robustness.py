@@ -15,8 +15,9 @@ from proto_adapters.completion import OUTPUT_FIELDS
 from proto_adapters.dialects import DIALECTS
 from proto_adapters.dialects.dialect import ANY_TEXT
 from proto_adapters.read_options import ReadOptions
-from proto_adapters.span_fields import AGENT_KEYS, ARGUMENT_KEYS, CALL_ID_KEYS, SESSION_KEYS, TOOL_NAME_READERS
+from proto_adapters.span_fields import AGENT_KEYS, SESSION_KEYS
 from proto_adapters.span_read import read_log, read_span
+from proto_adapters.tool_fields import ARGUMENT_KEYS, CALL_ID_KEYS, TOOL_NAME_READERS
 from proto_adapters.tool_results import INPUT_KEYS
 
 EVERYTHING = ReadOptions(keep_arguments=True, read_results=True, selected_keys=frozenset({"session.id"}))

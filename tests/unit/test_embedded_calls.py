@@ -161,6 +161,16 @@ def test_flattened_calls_are_put_together(attributes: Attributes) -> None:
     assert [call.name for call in read_chat(attributes).embedded_calls] == ["search"]
 
 
+def test_the_index_of_litellms_completions_counts_calls_and_not_choices() -> None:
+    attributes: Attributes = {f"gen_ai.completion.{n}.function_call.name": f"t{n}" for n in range(2)}
+
+    litellm = read_chat(attributes, scope="litellm").embedded_calls
+    traceloop = read_chat(attributes, scope="opentelemetry.instrumentation.openai.v1").embedded_calls
+
+    assert [(call.candidate, call.index) for call in litellm] == [(0, 0), (0, 1)]
+    assert [(call.candidate, call.index) for call in traceloop] == [(0, 0), (1, 0)]
+
+
 def test_openlits_comma_lists_are_read_only_if_nothing_else_tells_the_calls() -> None:
     lists: Attributes = {"gen_ai.tool.name": "search, book", "gen_ai.tool.call.id": "c1, c2"}
     messages = json.dumps([{"role": "assistant", "parts": [{"type": "tool_call", "name": "other", "id": "c3"}]}])
