@@ -154,3 +154,18 @@ class TraceBuilder:
 
 def a_trace(number: int = 1) -> TraceBuilder:
     return TraceBuilder(a_trace_id(number))
+
+
+def asked_for(trace: CanonicalTrace) -> list[str]:
+    """
+    Names of the calls that completions ask for.
+    """
+    return [call.name for _, call in trace.embedded]
+
+
+def unreadable(trace: CanonicalTrace) -> int:
+    """
+    LLM spans that make a trace partial: not readable and no repetition.
+    """
+    llm = (span for span in trace.spans if span.kind is SpanKind.LLM)
+    return sum(span.duplicate_of is None and not span.completion.is_readable for span in llm)
