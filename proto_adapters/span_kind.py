@@ -379,7 +379,10 @@ def _by_weak_evidence(facts: SpanFacts) -> KindDecision | None:
 
 
 def _owner(facts: SpanFacts) -> str | None:
-    marks = facts.marks & ALL_DIALECTS
+    """
+    The dialect that owns the scope, else the first that recognises the span.
+    """
+    marks = facts.rules.marks or facts.marks & ALL_DIALECTS
     return DIALECTS[(marks & -marks).bit_length() - 1].id if marks else None
 
 
