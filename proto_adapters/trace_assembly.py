@@ -15,7 +15,7 @@ from proto_adapters.assembly.corrections import correct
 from proto_adapters.assembly.one_call import join_calls
 from proto_adapters.assembly.pending import resolve_pending
 from proto_adapters.assembly.repeated_completions import mark_repeated
-from proto_adapters.assembly.sessions import is_server_only, outermost_agent, session_ids
+from proto_adapters.assembly.sessions import is_server_only, linked_calls, outermost_agent, session_ids
 from proto_adapters.assembly.tree import SpanTree
 from proto_adapters.canonical import (
     CanonicalSpan,
@@ -27,6 +27,8 @@ from proto_adapters.canonical import (
     SpanKind,
     ToolCall,
 )
+
+__all__ = ["AssemblyOptions", "assemble", "linked_calls"]
 
 
 class AssemblyOptions(Struct, frozen=True):

@@ -88,11 +88,11 @@ def recordings(bundle: str) -> tuple[Recording, ...]:
     return tuple(_recording(bundle, scenario, files) for scenario in scenarios)
 
 
-def recording(id: str) -> Recording:  # noqa: A002 (the word for it)
+def recording(path: str) -> Recording:
     """
-    The recording `group/folder/scenario`.
+    The recording at `group/folder/scenario`.
     """
-    bundle, _, scenario = id.rpartition("/")
+    bundle, _, scenario = path.rpartition("/")
     return next(found for found in recordings(bundle) if found.scenario == scenario)
 
 

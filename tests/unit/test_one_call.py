@@ -6,9 +6,8 @@ import pytest
 from builders import ABSENT, TraceBuilder, a_trace, an_origin, at
 from msgspec.structs import replace
 
-from proto_adapters.assembly.sessions import linked_calls
 from proto_adapters.canonical import CanonicalTrace, LinkView, SpanKind, SpanStatus
-from proto_adapters.trace_assembly import AssemblyOptions
+from proto_adapters.trace_assembly import AssemblyOptions, linked_calls
 
 
 def names(trace: CanonicalTrace) -> list[str]:
