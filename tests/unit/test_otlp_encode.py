@@ -133,6 +133,7 @@ def test_forged_attributes_are_cut_and_all_else_stays_where_it_is() -> None:
         pytest.param(frame(0x4A, frame(0x0A, b"x") + frame(0x0A, b"toolscore.x")), True, id="the last key counts"),
         pytest.param(frame(0x4A, frame(0x0A, b"toolscore.x") + frame(0x0A, b"x")), False, id="the last key is another"),
         pytest.param(b"\xca\x00" + attribute(b"toolscore.x")[1:], True, id="overlong tag"),
+        pytest.param(b"\x4b" + frame(0x0A, b"toolscore.x") + b"\x4c", False, id="a group of the same number"),
         pytest.param(frame(0x52, frame(0x0A, b"toolscore.x")), False, id="another field"),
         pytest.param(
             encode_varint(99 << 3 | 3) + attribute(b"toolscore.x") + encode_varint(99 << 3 | 4), False, id="in a group"

@@ -214,6 +214,7 @@ def test_ids_are_read_wherever_they_stand(span: bytes, ids: SpanIds) -> None:
         pytest.param(frame(0x0A, TRACE[:8]) + frame(0x0A, TRACE[8:]) + frame(0x12, SPAN), id="trace id in two parts"),
         pytest.param(frame(0x12, SPAN) + IDS, id="span id twice"),
         pytest.param(frame(0x22, PARENT) + IDS + frame(0x22, PARENT), id="parent twice"),
+        pytest.param(b"\x22\x00" + IDS + frame(0x22, PARENT), id="empty parent and another"),
         pytest.param(b"\x08\x01" + frame(0x12, SPAN), id="trace id that is a number"),
     ],
 )
