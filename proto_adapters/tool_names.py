@@ -15,7 +15,7 @@ NAME_RULE_VERSION = 1
 
 _SEPARATORS = re.compile(r"[\s_\-./:]+")
 _NAMESPACE_BORDER = re.compile(r"[_\-./:]+")
-_MAX_BORDERS = 32  # keeps the tails of one name few; no real name has so many namespaces
+_MAX_LENGTH, _MAX_BORDERS = 512, 32  # keep the tails of one name few and short; no real name has so many namespaces
 
 
 def comparison_key(name: str) -> str:
@@ -36,7 +36,7 @@ def tails(name: str) -> Iterator[tuple[str, str]]:
     """
     Every proper tail of *name* that begins after a namespace border, longest first, with the border's characters.
     """
-    borders = _NAMESPACE_BORDER.finditer(name)
+    borders = _NAMESPACE_BORDER.finditer(name) if len(name) <= _MAX_LENGTH else iter(())
     for _, border in zip(range(_MAX_BORDERS), borders, strict=False):
         if border.start() > 0 and border.end() < len(name):
             yield name[border.end() :], border.group()
