@@ -146,8 +146,9 @@ def test_only_span_attributes_whose_key_starts_with_the_prefix_are_cut(record: b
     assert (IDS + (b"" if is_cut else record) + IDS, int(is_cut)) == (cut, removed)
 
 
-def test_a_group_of_unknown_fields_does_not_hide_what_follows_it() -> None:
-    group = encode_varint(99 << 3 | 3) + b"\x08\x01" + encode_varint(99 << 3 | 4)
+@pytest.mark.parametrize("number", [9, 99])
+def test_a_group_does_not_hide_what_follows_it(number: int) -> None:
+    group = encode_varint(number << 3 | 3) + b"\x08\x01" + encode_varint(number << 3 | 4)
 
     assert (group, 1) == cut_attributes(group + attribute(b"toolscore.x"))
 
