@@ -64,8 +64,15 @@ class Processing:
         self.recorder = OtelRecorder(self.clock)
         self.closings: list[Scored] = []
         self.sent: list[bytes] = []
+        self.annotations: dict[str, dict[str, str]] = {}
         self.processor = build_processor(
-            config, self.outboxes, recorder=self.recorder, clock=self.clock, version="0", observers=[self]
+            config,
+            self.outboxes,
+            recorder=self.recorder,
+            clock=self.clock,
+            version="0",
+            observers=[self],
+            annotations=self.annotations,
         )
 
     def scored(self, scored: Scored) -> None:

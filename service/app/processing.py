@@ -48,6 +48,7 @@ def build_processor(
     clock: Clock,
     version: str,
     observers: Sequence[Observer] = (),
+    annotations: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Processor:
     """
     The processor with its buffer, scorers and outputs.
@@ -73,7 +74,7 @@ def build_processor(
         settings,
         buffer=buffer,
         decisions=decisions,
-        assessor=build_assessor(config.tool_scoring),
+        assessor=build_assessor(config.tool_scoring, annotations),
         spans=spans,
         outputs=outputs,
         recorder=recorder,

@@ -64,6 +64,10 @@ class BufferedTrace:
     closed_ns: int | None = None
     closed_by: Trigger | None = None
     late_since_ns: int | None = None
+    late_roots: set[bytes] = field(default_factory=set)
+    """Attribute roots to whose subtree a span came late."""
+    has_news: bool = False
+    """A log record or an annotation came since the last closing."""
     released_early: bool = False
     is_closing: bool = False
     scheduled_ns: int = 0
@@ -72,6 +76,11 @@ class BufferedTrace:
     @property
     def is_open(self) -> bool:
         return self.closed_ns is None
+
+    @property
+    def is_provisional(self) -> bool:
+        """Closed, but a further span opens it again (design §6.4)."""
+        return self.closed_by is not None and self.closed_by.is_provisional
 
     @property
     def size(self) -> int:
@@ -181,7 +190,7 @@ class TraceBuffer:
         """
         A provisionally closed trace opens again; to any other closed one the span is late.
         """
-        if trace.closed_by is not None and trace.closed_by.is_provisional:
+        if trace.is_provisional:
             self._reopen(trace, now_ns)
         else:
             trace.facts.add(CoverageReason.LATE_SPAN)
@@ -201,6 +210,18 @@ class TraceBuffer:
         """
         if not trace.is_open and trace.late_since_ns is None:
             trace.late_since_ns = now_ns
+            self._schedule(trace)
+
+    def reassess(self, trace: BufferedTrace, now_ns: int) -> None:
+        """
+        Something else than a span came for *trace*, a log record or an annotation: what was delivered may change.
+        """
+        trace.has_news = True
+        if not trace.is_open:
+            self.touch_late(trace, now_ns)
+        elif trace.histories and not trace.has_root:
+            trace.last_ns = now_ns
+            trace.has_root = True
             self._schedule(trace)
 
     def _reopen(self, trace: BufferedTrace, now_ns: int) -> None:

@@ -89,6 +89,7 @@ class Closer:
         try:
             leaving = trace.take_waiting() + await self._reader.read(trace)
             self._carry_out(trace, self._plan(trace, trigger, leaving))
+            trace.has_news = False
         finally:
             trace.is_closing = False
         self._settle(trace, trigger)
@@ -155,7 +156,10 @@ class Closer:
             partition=assessment.partition,
             occurrence=assessment.occurrence,
             trigger=trigger,
+            is_provisional=trace.is_provisional,
         )
+        if trigger is Trigger.LATE_SPAN and leaving and assessment.root is not None:
+            trace.late_roots.add(assessment.root.span_id)
         if not any(map(is_deliverable, assessment.evaluations)) and trigger is not Trigger.LATE_SPAN:
             self._recorder.without_expectation()
         revision = latest_revision(history)

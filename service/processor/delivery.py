@@ -68,9 +68,12 @@ def plan_deliveries(
     partition: Partition,
     occurrence: str,
     trigger: Trigger,
+    is_provisional: bool = False,
 ) -> list[Delivery]:
     """
     What has to be delivered of *evaluations*, in their order; *history* is brought up to date.
+
+    *is_provisional*: the trace was closed so before, whatever *trigger* made this closing.
     """
     deliveries = []
     for evaluation in evaluations:
@@ -92,7 +95,7 @@ def plan_deliveries(
                 occurrence=occurrence,
                 trigger=trigger,
                 revision=revision,
-                is_final=not trigger.is_provisional,
+                is_final=not (trigger.is_provisional or is_provisional),
                 replaces=None if before is None else before.evaluation,
                 enters_histogram=enters,
             )

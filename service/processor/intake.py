@@ -175,5 +175,5 @@ class Intake:
                 if trace is None:
                     self._logs.add(completion, digest(record), now_ns)
                 elif trace.evidence.observe_log(completion, digest(record)):
-                    self._buffer.touch_late(trace, now_ns)
+                    self._buffer.reassess(trace, now_ns)
                     self._buffer.update_size(trace)

@@ -88,7 +88,7 @@ class Planner:
         occurrences = [
             self._subtree(trace, root, trigger, by_owner.get(root.span_id, []))
             for root in roots
-            if root.span_id in by_owner or root.span_id not in trace.histories
+            if root.span_id in by_owner or root.span_id not in trace.histories or trace.has_news
         ]
         if trigger is Trigger.ROOT_SPAN:
             return ClosingPlan(occurrences, waiting=rest)
@@ -98,10 +98,11 @@ class Planner:
         self, trace: BufferedTrace, root: CanonicalSpan, trigger: Trigger, leaving: list[ReadSpan]
     ) -> ClosingOccurrence:
         """
-        An occurrence that was delivered before is revised: what came for it is late.
+        An occurrence that was delivered before is revised: a span that came for it is late.
         """
         is_late = root.span_id in trace.histories
-        late = {CoverageReason.LATE_SPAN} if is_late else set()
+        has_late_span = root.span_id in trace.late_roots or (is_late and bool(leaving))
+        late = {CoverageReason.LATE_SPAN} if has_late_span else set()
         facts = self._facts(trace, late, closed_by_root=is_late or trigger is Trigger.ROOT_SPAN)
         evidence = trace.evidence
         assessment = self._assessor.assess_subtree(root, list(evidence.spans.values()), evidence.logs, facts)

@@ -7,6 +7,7 @@ refuse.
 """
 
 import asyncio
+import re
 
 from proto_adapters.split import OriginTable, UndecodableRequest, count_items, split_logs, split_traces
 from service.buffer.trace_buffer import BufferedTrace, TraceBuffer
@@ -22,6 +23,7 @@ from service.processor.pressure import Pressure
 from service.processor.settings import ProcessorSettings
 from service.telemetry.recorder import Recorder, RefusalReason
 
+TRACE_ID = re.compile("[0-9a-f]{32}")
 TURN_NS = 1_000_000
 """How long closings may run before the loop gets a turn (`reference/performance.md` §3)."""
 
@@ -167,6 +169,14 @@ class Processor:
     def _flush(self, now_ns: int) -> None:
         for outbox in self._outboxes.values():
             outbox.flush_due(now_ns)
+
+    def annotation_changed(self, occurrence: str) -> None:
+        """
+        What *occurrence* requires was set or taken back: if it is a trace that was closed, it is scored again.
+        """
+        trace = self._buffer.get(bytes.fromhex(occurrence)) if TRACE_ID.fullmatch(occurrence) else None
+        if trace is not None:
+            self._buffer.reassess(trace, self._clock.monotonic_ns())
 
     def membership_changed(self) -> None:
         """

@@ -4,6 +4,7 @@ Reads the body of an HTTP request within its limits: length, time, encoding, exp
 
 import asyncio
 from collections.abc import AsyncIterator, Collection
+from typing import Protocol
 
 from aiohttp import hdrs, web
 from aiohttp.http_exceptions import BadHttpMessage
@@ -11,8 +12,31 @@ from aiohttp.http_exceptions import BadHttpMessage
 from service.durations import SECOND
 from service.errors import MalformedRequest, RequestTooLarge
 from service.receiver.compression import expand
-from service.receiver.intake import Reservation
 from service.receiver.status import RequestTimeout, Unsupported
+
+
+class Room(Protocol):
+    """
+    Where the memory of a body is reserved.
+    """
+
+    def grow(self, size: int) -> None:
+        """
+        Reserve *size* bytes more. Raises `Refused`.
+        """
+        ...
+
+
+class Uncounted:
+    """
+    Room for bodies that are small by their limit.
+    """
+
+    def grow(self, size: int) -> None:
+        del size
+
+
+UNCOUNTED = Uncounted()
 
 
 class BodyReader:
@@ -25,7 +49,7 @@ class BodyReader:
         self._timeout_ns = timeout_ns
         self._encodings = encodings
 
-    async def read(self, request: web.Request, room: Reservation) -> bytes:
+    async def read(self, request: web.Request, room: Room = UNCOUNTED) -> bytes:
         """
         Raises `RequestError` for what is too large, too slow, damaged, under an unknown encoding, or has no room.
         """
@@ -45,7 +69,7 @@ class BodyReader:
             raise Unsupported(message, http_status=415)
         return encoding
 
-    async def _collect(self, request: web.Request, room: Reservation) -> bytes:
+    async def _collect(self, request: web.Request, room: Room) -> bytes:
         body = bytearray()
         try:
             async with asyncio.timeout(seconds_or_none(self._timeout_ns)):
@@ -59,7 +83,7 @@ class BodyReader:
             raise RequestTimeout("the body did not arrive in time") from error
         return bytes(body)
 
-    async def _expand(self, encoding: str, body: bytes, room: Reservation) -> bytes:
+    async def _expand(self, encoding: str, body: bytes, room: Room) -> bytes:
         pieces = []
         for piece in expand(encoding, body, self._limit):
             room.grow(len(piece))
