@@ -17,7 +17,9 @@ from service.root_condition import by_depth, find_roots, reachable_from, span_to
 from service.scoring.evidence import ClosingFacts, EvidenceSettings, build_evidence
 from service.scoring.expectations import OccurrenceFacts, Resolution, Resolver
 from service.scoring.scorer import evaluate
+from service.scoring.sessions import part_of, pool
 from service.scoring.settings import ScoringSettings
+from service.session_evidence import SessionEvidence, TracePart
 
 
 class Assessment(Struct, frozen=True, kw_only=True):
@@ -49,6 +51,13 @@ class Assessment(Struct, frozen=True, kw_only=True):
     @property
     def agent_name(self) -> str | None:
         return self.trace.agent_span.agent_name if self.trace.agent_span else None
+
+    @property
+    def session_part(self) -> TracePart | None:
+        """What a trace hands to its session; `None` if it has none."""
+        return part_of(
+            self.trace, self.evidence, occurrence=self.occurrence, root=self.root, has_root=self.facts.has_root
+        )
 
 
 class Assessor:
@@ -87,6 +96,25 @@ class Assessor:
         """
         occurrence = f"{root.trace_id.hex()}/{root.span_id.hex()}"
         return self._assess(occurrence, reachable_from([root], spans), logs, facts)
+
+    def assess_session(self, session: SessionEvidence) -> Assessment:
+        """
+        Assess a session of at least one trace. It is told on the trace that began last (design §8).
+        """
+        evidence = pool(session)
+        facts = _session_facts(session)
+        resolution = self._resolver.resolve(facts)
+        latest = session.parts[-1]
+        return Assessment(
+            partition=Partition.SESSION,
+            occurrence=session.key.occurrence,
+            trace=CanonicalTrace(spans=(), shape=None, session_id=session.key.session_id, agent_span=latest.agent),
+            evidence=evidence,
+            facts=facts,
+            resolution=resolution,
+            evaluations=evaluate(evidence, resolution, self._scoring),
+            root=latest.root,
+        )
 
     def rescore(
         self, evidence: ToolEvidence, facts: OccurrenceFacts, *, has_embedded_order: bool
@@ -144,3 +172,22 @@ class Assessor:
         if key is None or root is None:
             return None
         return next((span.selected[key] for span in by_depth(root, spans) if key in span.selected), None)
+
+
+def _session_facts(session: SessionEvidence) -> OccurrenceFacts:
+    """
+    Policies match the earliest root; annotations name the bare session id; no span attribute speaks for a session.
+    """
+    earliest = next((part for part in session.parts if part.has_root), session.parts[0])
+    root, agent = earliest.root, earliest.agent
+    return OccurrenceFacts(
+        partition=Partition.SESSION,
+        occurrence=session.key.session_id,
+        service_name=root.origin.service_name,
+        agent_name=agent.agent_name if agent else None,
+        has_agent=agent is not None,
+        has_root=earliest.has_root,
+        root_span_name=root.name,
+        root_attributes=root.selected,
+        resource_attributes=root.origin.resource_attributes,
+    )
