@@ -11,14 +11,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from service.annotations.reading import MAX_FILE_BYTES, Columns, Problems, UnreadableAnnotations, read_annotations
-from service.durations import SECOND
 from service.errors import ConfigError
 from service.telemetry.recorder import Recorder, Reloadable
 
 _logger = logging.getLogger(__name__)
 
-INTERVAL_NS = 2 * SECOND
-"""How often the file is looked at."""
 MAX_TOLD = 10
 CONFIG_PATH = "processors::tool_scoring::annotations_file"
 
@@ -47,14 +44,6 @@ class AnnotationsFile:
         except UnreadableAnnotations as error:
             raise ConfigError([(CONFIG_PATH, f"{self._path.name} {error}")]) from error
         self._tell(problems)
-
-    async def watch(self, interval_ns: int = INTERVAL_NS) -> None:
-        """
-        Look at the file from time to time, until cancelled.
-        """
-        while True:
-            await asyncio.sleep(interval_ns / SECOND)
-            await self.reload_if_changed()
 
     async def reload_if_changed(self) -> None:
         """

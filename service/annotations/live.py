@@ -2,6 +2,7 @@
 All annotations that count now, as the one mapping that expectations are resolved with.
 """
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -10,7 +11,11 @@ from service.annotations.held import HeldAnnotations
 from service.annotations.reading import Columns
 from service.clock import Clock
 from service.config import ToolScoringConfig
+from service.durations import SECOND
 from service.telemetry.recorder import Gauge, Recorder
+
+INTERVAL_NS = 2 * SECOND
+"""How often the file is looked at."""
 
 
 class LiveAnnotations(Mapping[str, Columns]):
@@ -43,6 +48,16 @@ class LiveAnnotations(Mapping[str, Columns]):
             return False
         self._tell(occurrence)
         return True
+
+    async def watch(self) -> None:
+        """
+        Forget what expires, and follow the file, until cancelled.
+        """
+        while True:
+            await asyncio.sleep(INTERVAL_NS / SECOND)
+            self.expire()
+            if self.file is not None:
+                await self.file.reload_if_changed()
 
     def expire(self) -> None:
         self._held.expire(self._clock.monotonic_ns())

@@ -10,6 +10,8 @@ import logging
 from collections.abc import Sequence
 from importlib.metadata import version
 
+from service.annotations import LiveAnnotations
+from service.app.evidence import build_evidence_file
 from service.app.exports import build_queues, outlets_of
 from service.app.membership import Membership
 from service.app.pages import Pages
@@ -24,6 +26,7 @@ from service.health import Health, HealthState
 from service.pipeline import Signal
 from service.processor.outbox import Outbox
 from service.processor.outputs import Observer
+from service.receiver.annotations_api import AnnotationsApi
 from service.telemetry.otel_recorder import OtelRecorder
 from service.telemetry.otlp_metrics import OtlpMetrics
 
@@ -56,22 +59,37 @@ class App:
             signal: Outbox(signal, outlets_of(config, signal, self._queues), outbox_settings(config))
             for signal in Signal
         }
+        self.annotations = LiveAnnotations(block, self.recorder, clock)
+        self._evidence = build_evidence_file(block, self.recorder, self.annotations)
         self.processor = build_processor(
-            config, self._outboxes, recorder=self.recorder, clock=clock, version=self._version, observers=observers
+            config,
+            self._outboxes,
+            recorder=self.recorder,
+            clock=clock,
+            version=self._version,
+            observers=[*observers, *([self._evidence] if self._evidence else [])],
+            annotations=self.annotations,
         )
+        self.annotations.changed = self.processor.annotation_changed
         self.health = Health(clock.monotonic_ns())
-        self.receivers = Receivers(config, self.processor, self.recorder, security)
+        api = AnnotationsApi(self.annotations, self.recorder) if block.annotations_api.enabled else None
+        self.receivers = Receivers(config, self.processor, self.recorder, security, api.add_routes if api else None)
         self.pages = Pages(config, self.health, clock, self.recorder.collect, security)
         self._metrics = OtlpMetrics()
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """
-        Bind and serve. Raises `ConfigError` if an address cannot be bound.
+        Bind and serve. Raises `ConfigError` if an address cannot be bound or a file cannot be used.
         """
+        if self.annotations.file is not None:
+            self.annotations.file.load()
+        if self._evidence is not None:
+            await self._evidence.start()
         for queue in self._queues.values():
             queue.start()
-        self._tasks = [asyncio.create_task(task) for task in (self._tick(), self._send_metrics(), self._watch())]
+        tasks = (self._tick(), self._send_metrics(), self._watch(), self.annotations.watch())
+        self._tasks = [asyncio.create_task(task) for task in tasks]
         await self.pages.start()
         await self.receivers.start()
         self.health.become(HealthState.READY)
@@ -122,6 +140,8 @@ class App:
         await self.processor.shutdown()
         self._flush_metrics()
         await self._drain(deadline_ns)
+        if self._evidence is not None:
+            await self._evidence.close()
         await self.pages.stop()
         self.health.become(HealthState.STOPPED)
         _logger.info("toolscore stopped")

@@ -3,7 +3,9 @@ The way in, as configured: a gRPC and an HTTP listener for each OTLP receiver in
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+from aiohttp import web
 
 from service.app.security import Security
 from service.config import Config
@@ -23,7 +25,17 @@ class Receivers:
     All listeners, started and stopped together.
     """
 
-    def __init__(self, config: Config, consumer: Consumer, recorder: Recorder, security: Security) -> None:
+    def __init__(
+        self,
+        config: Config,
+        consumer: Consumer,
+        recorder: Recorder,
+        security: Security,
+        add_http_routes: Callable[[web.Application], None] | None = None,
+    ) -> None:
+        """
+        *add_http_routes* adds what else the OTLP/HTTP listeners serve.
+        """
         self._grpc: list[OtlpGrpcReceiver] = []
         self._http: list[OtlpHttpReceiver] = []
         for name, receiver in config.active_receivers.items():
@@ -33,7 +45,11 @@ class Receivers:
                 self._grpc.append(OtlpGrpcReceiver(_grpc_settings(grpc), consumer, recorder, tls=tls, auth=auth))
             if (http := receiver.protocols.http) is not None:
                 tls, auth = security.server_tls(http.tls, f"{where}::http"), security.bearer_token(http.auth)
-                self._http.append(OtlpHttpReceiver(_http_settings(http), consumer, recorder, tls=tls, auth=auth))
+                self._http.append(
+                    OtlpHttpReceiver(
+                        _http_settings(http), consumer, recorder, tls=tls, auth=auth, add_routes=add_http_routes
+                    )
+                )
 
     @property
     def _all(self) -> Sequence[OtlpGrpcReceiver | OtlpHttpReceiver]:
