@@ -80,6 +80,12 @@ class Outlet(Protocol):
     The way out for one signal: a sending queue in front of an exporter.
     """
 
+    def has_room(self, size: int) -> bool:
+        """
+        Whether a request of *size* bytes would be taken now.
+        """
+        ...
+
     def offer(self, request: ExportRequest) -> bool:
         """
         Enqueue *request*; False if the queue is full (the caller keeps it).
