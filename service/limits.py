@@ -1,8 +1,8 @@
 """
 The memory limiter: how much memory the whole process takes, against a soft and a hard limit.
 
-The Collector's `memory_limiter` by name and keys: the soft limit is `limit_mib - spike_limit_mib`. Reading the memory of
-the process costs a system call, so it is read at most once per `check_interval`.
+The Collector's `memory_limiter` by name and keys: the soft limit is `limit_mib - spike_limit_mib`. Reading the memory
+of the process costs a system call, so it is read at most once per `check_interval`.
 """
 
 import resource
