@@ -13,7 +13,7 @@ from service.buffer.decision_cache import Decision, DecisionCache
 from service.buffer.trace_buffer import BufferedTrace, ReadSpan, TraceBuffer
 from service.clock import Clock
 from service.evidence import Trigger
-from service.processor.delivery import is_deliverable, latest_revision, plan_deliveries
+from service.processor.delivery import latest_revision, plan_deliveries
 from service.processor.occurrences import (
     LIMIT_REASONS,
     ClosingOccurrence,
@@ -160,7 +160,7 @@ class Closer:
         )
         if trigger is Trigger.LATE_SPAN and leaving and assessment.root is not None:
             trace.late_roots.add(assessment.root.span_id)
-        if not any(map(is_deliverable, assessment.evaluations)) and trigger is not Trigger.LATE_SPAN:
+        if assessment.is_without_expectation and trigger is not Trigger.LATE_SPAN:
             self._recorder.without_expectation()
         revision = latest_revision(history)
         attributes = assessment_attributes(assessment, trigger, revision)

@@ -49,6 +49,13 @@ class Assessment(Struct, frozen=True, kw_only=True):
         return bool(self.evidence.shapes)
 
     @property
+    def is_without_expectation(self) -> bool:
+        """Nothing resolves, and no root is waited for that could change it (design §7)."""
+        resolution = self.resolution
+        is_resolved = resolution.expected or resolution.conditions or resolution.failure
+        return not is_resolved and not resolution.is_pending
+
+    @property
     def agent_name(self) -> str | None:
         return self.trace.agent_span.agent_name if self.trace.agent_span else None
 
