@@ -5,8 +5,15 @@ The processor, built from the configuration.
 from collections.abc import Callable, Mapping, Sequence
 
 from proto_adapters.split import OriginTable
-from service.app.settings import assembly_options, evidence_settings, processor_settings, scoring_settings
+from service.app.settings import (
+    assembly_options,
+    evidence_settings,
+    processor_settings,
+    scoring_settings,
+    session_limits,
+)
 from service.buffer.decision_cache import DecisionCache
+from service.buffer.sessions import SessionStore
 from service.buffer.trace_buffer import TraceBuffer
 from service.buffer.waiting_logs import WaitingLogs
 from service.clock import Clock
@@ -19,7 +26,8 @@ from service.processor.outbox import Outbox
 from service.processor.outputs import Observer, Outputs
 from service.processor.pressure import MemoryLevel, Pressure
 from service.processor.processor import Processor
-from service.processor.settings import MEBIBYTE
+from service.processor.sessions import NO_SESSIONS, Sessions, SessionTracker
+from service.processor.settings import MEBIBYTE, ProcessorSettings
 from service.scoring.assessment import Assessor
 from service.scoring.expectations import Resolver
 from service.telemetry.recorder import Gauge, Recorder
@@ -70,15 +78,18 @@ def build_processor(
         version=version,
         observers=observers,
     )
+    assessor = build_assessor(config.tool_scoring, annotations)
+    sessions = _sessions(config, settings, assessor=assessor, outputs=outputs, recorder=recorder, clock=clock)
     closer = Closer(
         settings,
         buffer=buffer,
         decisions=decisions,
-        assessor=build_assessor(config.tool_scoring, annotations),
+        assessor=assessor,
         spans=spans,
         outputs=outputs,
         recorder=recorder,
         clock=clock,
+        sessions=sessions,
     )
     pressure = Pressure(
         settings,
@@ -88,6 +99,7 @@ def build_processor(
         spans=spans,
         memory=_memory_limiter(config, clock),
         recorder=recorder,
+        sessions=sessions,
     )
     intake = Intake(settings, buffer=buffer, decisions=decisions, logs=logs, spans=spans, recorder=recorder)
     _observe(
@@ -112,7 +124,28 @@ def build_processor(
         outboxes=outboxes,
         recorder=recorder,
         clock=clock,
+        sessions=sessions,
     )
+
+
+def _sessions(
+    config: Config,
+    settings: ProcessorSettings,
+    *,
+    assessor: Assessor,
+    outputs: Outputs,
+    recorder: Recorder,
+    clock: Clock,
+) -> SessionTracker:
+    """
+    What follows sessions, if they are switched on.
+    """
+    if not config.tool_scoring.session.enabled:
+        return NO_SESSIONS
+    started_ns = clock.monotonic_ns() if settings.process_start_ns else None
+    store = SessionStore(session_limits(config.tool_scoring), started_ns=started_ns)
+    recorder.observe(Gauge.SESSIONS_ACTIVE, lambda: store.open_count)
+    return Sessions(store, assessor=assessor, outputs=outputs, recorder=recorder, clock=clock)
 
 
 def _observe(recorder: Recorder, levels: Mapping[Gauge, Callable[[], int]]) -> None:

@@ -6,6 +6,7 @@ from proto_adapters.decoding import DecodeOptions
 from proto_adapters.span_read import ReadOptions
 from proto_adapters.trace_assembly import AssemblyOptions
 from service.buffer.completion import CompletionSettings
+from service.buffer.sessions import SessionLimits
 from service.config import Config, ToolScoringConfig
 from service.config.root_span import root_condition
 from service.processor.outbox import OutboxSettings
@@ -98,6 +99,16 @@ def scoring_settings(block: ToolScoringConfig) -> ScoringSettings:
         count_embedded_calls=block.count_embedded_calls,
         order_from_embedded_calls=block.order_from_embedded_calls,
         metrics=block.additional_metrics,
+    )
+
+
+def session_limits(block: ToolScoringConfig) -> SessionLimits:
+    session = block.session
+    return SessionLimits(
+        idle_timeout_ns=session.idle_timeout_ns,
+        max_duration_ns=session.max_duration_ns,
+        max_sessions=session.max_sessions,
+        max_traces_per_session=session.max_traces_per_session,
     )
 
 

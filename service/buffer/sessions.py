@@ -99,6 +99,8 @@ class SessionStore:
         self._open: OrderedDict[SessionKey, Session] = OrderedDict()
         self._kept: OrderedDict[SessionKey, Session] = OrderedDict()
         self._session_of: dict[str, SessionKey] = {}
+        self._keys_of: dict[str, set[SessionKey]] = {}
+        self._to_reassess: set[SessionKey] = set()
         self._forgotten = ForgottenTraces(4 * limits.max_sessions)
         self.size = 0
         """Bytes of memory of all sessions."""
@@ -126,6 +128,12 @@ class SessionStore:
         Evidence of one of its traces was dropped before it could be handed over.
         """
         self._active(key, now_ns).reasons.add(CoverageReason.EVIDENCE_RELEASED)
+
+    def reassess(self, session_id: str) -> None:
+        """
+        What sessions of that id require changed: those that ended and are still kept are due again.
+        """
+        self._to_reassess |= {key for key in self._keys_of.get(session_id, ()) if key in self._kept}
 
     def limit_of(self, session: Session) -> Trigger | None:
         """
@@ -158,6 +166,10 @@ class SessionStore:
         """
         A session that is due; the caller closes it. What was kept long enough is forgotten here.
         """
+        while self._to_reassess:
+            session = self._kept.get(self._to_reassess.pop())
+            if session is not None:
+                return DueSession(session, Trigger.IDLE_TIMEOUT)
         while self._kept and self._idle_since(next(iter(self._kept.values())), now_ns):
             self.forget_kept()
         while (oldest := next(iter(self._by_age.values()), None)) and self._is_past_maximum(oldest, now_ns):
@@ -182,8 +194,9 @@ class SessionStore:
             self.forget(session)
             return
         session.closed_ns = now_ns
-        del self._open[session.key]
+        self._open.pop(session.key, None)
         self._kept[session.key] = session
+        self._kept.move_to_end(session.key)
 
     def forget(self, session: Session) -> None:
         """
@@ -208,7 +221,7 @@ class SessionStore:
         """
         Put back a session of an earlier process; oldest first. Its times are those of this process's clock.
         """
-        self._by_age[session.key] = session
+        self._enter(session)
         (self._open if session.is_open else self._kept)[session.key] = session
         self._session_of.update(dict.fromkeys(session.parts, session.key))
         self.size += session.size
@@ -245,9 +258,13 @@ class SessionStore:
             session.reasons.add(CoverageReason.REOPENED)
         if self._started_ns is not None and now_ns - self._started_ns < self._limits.idle_timeout_ns:
             session.reasons.add(CoverageReason.RESTARTED)
-        self._by_age[key] = session
+        self._enter(session)
         self._resize(session, SESSION_BYTES)
         return session
+
+    def _enter(self, session: Session) -> None:
+        self._by_age[session.key] = session
+        self._keys_of.setdefault(session.key.session_id, set()).add(session.key)
 
     def _put_in(self, session: Session, part: TracePart) -> None:
         if session.released_from is not None and part.place >= session.released_from:
@@ -279,6 +296,10 @@ class SessionStore:
             sessions.pop(session.key, None)
         for occurrence in session.parts:
             del self._session_of[occurrence]
+        same_id = self._keys_of[session.key.session_id]
+        same_id.remove(session.key)
+        if not same_id:
+            del self._keys_of[session.key.session_id]
         self.size -= session.size
 
     def _resize(self, session: Session, change: int) -> None:

@@ -25,6 +25,7 @@ from service.processor.outbox import Outbox
 from service.processor.outputs import Outputs, Scored
 from service.processor.reading import Reader
 from service.processor.release import Annotator
+from service.processor.sessions import NO_SESSIONS, SessionTracker
 from service.processor.settings import ProcessorSettings
 from service.processor.signals import assessment_attributes, late_attributes
 from service.scoring.assessment import Assessment, Assessor
@@ -57,10 +58,12 @@ class Closer:
         outputs: Outputs,
         recorder: Recorder,
         clock: Clock,
+        sessions: SessionTracker = NO_SESSIONS,
     ) -> None:
         self._settings = settings
         self._buffer = buffer
         self._decisions = decisions
+        self._sessions = sessions
         self._planner = Planner(assessor, settings.root_condition, process_start_ns=settings.process_start_ns)
         self._spans = spans
         self._outputs = outputs
@@ -104,6 +107,7 @@ class Closer:
         except Exception:
             _logger.exception("scoring a trace failed")
             self._release_unscored(leaving, UnscoredReason.SCORING_FAILED)
+            self._sessions.note_unscored(trace.evidence.spans.values())
             return ClosingPlan([])
 
     def release_early(self, trace: BufferedTrace) -> None:
@@ -129,6 +133,7 @@ class Closer:
         """
         trace.closed_by = Trigger.EVICTION
         self._release_unscored(trace.take_waiting() + self._reader.read_now(trace), UnscoredReason.EVICTION)
+        self._sessions.note_unscored(trace.evidence.spans.values())
         self.forget(trace)
 
     def _carry_out(self, trace: BufferedTrace, plan: ClosingPlan) -> None:
@@ -144,6 +149,7 @@ class Closer:
             occurrence.leaving,
             occurrence.history,
         )
+        self._sessions.take(assessment)
         coverage = assessment.evidence.coverage
         if not assessment.is_eligible:
             self._recorder.ineligible()

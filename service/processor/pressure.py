@@ -13,6 +13,7 @@ from service.buffer.waiting_logs import WaitingLogs
 from service.evidence import Trigger
 from service.processor.closing import Closer
 from service.processor.outbox import Outbox
+from service.processor.sessions import NO_SESSIONS, SessionTracker
 from service.processor.settings import ProcessorSettings
 from service.telemetry.recorder import Recorder
 
@@ -47,6 +48,7 @@ class Pressure:
         spans: Outbox,
         memory: MemoryLevel,
         recorder: Recorder,
+        sessions: SessionTracker = NO_SESSIONS,
     ) -> None:
         self._settings = settings
         self._buffer = buffer
@@ -55,11 +57,16 @@ class Pressure:
         self._spans = spans
         self._memory = memory
         self._recorder = recorder
+        self._sessions = sessions
 
     @property
     def size(self) -> int:
-        """Bytes held: traces, logs that wait for one, and spans on their way to a full outlet."""
-        return self._buffer.size + self._logs.size + self._spans.size
+        """Bytes held: traces, sessions, logs that wait for one, and spans on their way to a full outlet."""
+        return self._evidence_size + self._spans.size
+
+    @property
+    def _evidence_size(self) -> int:
+        return self._buffer.size + self._logs.size + self._sessions.size
 
     def has_room_for(self, size: int) -> bool:
         """
@@ -84,13 +91,14 @@ class Pressure:
         if self._settings.hold:
             await self._each(self._with_root(), self._end_delay, incoming)
             await self._each(self._with_bytes(), self._release_early, incoming)
+        self._evict_sessions(incoming)
         await self._each(self._buffer.open_traces(), self.evict, incoming)
 
     def _excess(self, share: float, incoming: int) -> float:
         """
         What the buffer holds above *share* of the soft limit. What has left it for the outbox cannot be relieved again.
         """
-        return self._buffer.size + self._logs.size + incoming - share * self._settings.soft_limit_bytes
+        return self._evidence_size + incoming - share * self._settings.soft_limit_bytes
 
     def _is_needed(self, incoming: int) -> bool:
         return self._excess(RELIEF_SHARE, incoming) > 0
@@ -98,9 +106,17 @@ class Pressure:
     def _forget_closed(self, incoming: int) -> None:
         while self._is_needed(incoming):
             oldest = self._buffer.oldest_closed()
-            if oldest is None:
+            if oldest is not None:
+                self._closer.forget(oldest)
+            elif not self._sessions.forget_kept():
                 return
-            self._closer.forget(oldest)
+
+    def _evict_sessions(self, incoming: int) -> None:
+        """
+        Open sessions end before open traces do: of a session that is cut the traces were scored all the same.
+        """
+        while self._is_needed(incoming) and self._spans.has_room and self._sessions.evict_oldest():
+            pass
 
     async def _each(
         self, traces: Iterable[BufferedTrace], step: Callable[[BufferedTrace], Awaitable[None]], incoming: int

@@ -20,6 +20,7 @@ from service.processor.closing import Closer
 from service.processor.intake import Intake
 from service.processor.outbox import Outbox
 from service.processor.pressure import Pressure
+from service.processor.sessions import NO_SESSIONS, SessionTracker
 from service.processor.settings import ProcessorSettings
 from service.telemetry.recorder import Recorder, RefusalReason
 
@@ -46,8 +47,10 @@ class Processor:
         outboxes: dict[Signal, Outbox],
         recorder: Recorder,
         clock: Clock,
+        sessions: SessionTracker = NO_SESSIONS,
     ) -> None:
         self._settings = settings
+        self._sessions = sessions
         self._buffer = buffer
         self._logs = logs
         self._intake = intake
@@ -163,8 +166,16 @@ class Processor:
             if self._clock.monotonic_ns() - turn_ns > TURN_NS:
                 await asyncio.sleep(0)
                 turn_ns = self._clock.monotonic_ns()
+        await self._close_sessions(now_ns)
         self._logs.expire(now_ns)
         await self._pressure.relieve()
+
+    async def _close_sessions(self, now_ns: int) -> None:
+        turn_ns = self._clock.monotonic_ns()
+        while self._outboxes[Signal.TRACES].has_room and self._sessions.close_next(now_ns):
+            if self._clock.monotonic_ns() - turn_ns > TURN_NS:
+                await asyncio.sleep(0)
+                turn_ns = self._clock.monotonic_ns()
 
     def _flush(self, now_ns: int) -> None:
         for outbox in self._outboxes.values():
@@ -172,8 +183,9 @@ class Processor:
 
     def annotation_changed(self, occurrence: str) -> None:
         """
-        What *occurrence* requires was set or taken back: if it is a trace that was closed, it is scored again.
+        What *occurrence* requires was set or taken back: a trace or a session that was scored is scored again.
         """
+        self._sessions.annotation_changed(occurrence)
         trace = self._buffer.get(bytes.fromhex(occurrence)) if TRACE_ID.fullmatch(occurrence) else None
         if trace is not None:
             self._buffer.reassess(trace, self._clock.monotonic_ns())
@@ -194,5 +206,6 @@ class Processor:
                 await self._closer.close(trace, Trigger.SHUTDOWN)
             elif trace.late_since_ns is not None:
                 await self._closer.close(trace, Trigger.LATE_SPAN)
+        self._sessions.shutdown()
         for outbox in self._outboxes.values():
             outbox.flush()
