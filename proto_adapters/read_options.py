@@ -38,6 +38,8 @@ class ReadOptions(Struct, frozen=True):
     """Only for `order_from_embedded_calls`."""
     selected_keys: frozenset[str] = frozenset()
     """Attributes that the configuration names."""
+    session_keys: tuple[str, ...] = ()
+    """Attributes that hold the session id, the first present wins; empty for those of every dialect."""
     control_tools: frozenset[str] = CONTROL_TOOLS
     limits: ReadLimits = DEFAULT_LIMITS
 

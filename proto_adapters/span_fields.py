@@ -2,7 +2,7 @@
 Fields that spans of any kind may tell: the session, the agent, and whether the work failed. Pure. Reference §5.3.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from proto_adapters.attribute_values import (
@@ -66,23 +66,31 @@ _SESSION_SCOPES: Final = {"group_id": "logfire.openai_agents"}
 
 
 def read_session(
-    attributes: Mapping[str, AttributeValue], keys: frozenset[str], scope: str
+    attributes: Mapping[str, AttributeValue], keys: frozenset[str], scope: str, configured: tuple[str, ...] = ()
 ) -> tuple[str | None, str | None]:
     """
-    The session id that the span itself tells, and its key.
+    The session id that the span itself tells, and its key. *configured* keys take the place of the known ones.
     """
+    for key in configured or _known_keys(keys, scope):
+        session = _session_id(attributes[key]) if key in keys else None
+        if session is not None:
+            return session, key
+    return None, None
+
+
+def _known_keys(keys: frozenset[str], scope: str) -> Iterator[str]:
     present = keys & SESSION_KEY_SET
-    if not present:
-        return None, None
     for key in SESSION_KEYS if len(present) > 1 else present:
         if key in present and scope == _SESSION_SCOPES.get(key, scope):
-            session = identifier_of(attributes.get(key))
-            if session is None:
-                continue
-            session = unquoted(session.strip())
-            if session not in ABSENT_SESSIONS and not session.startswith(SCRUBBED_PREFIX):
-                return session, key
-    return None, None
+            yield key
+
+
+def _session_id(value: AttributeValue) -> str | None:
+    session = identifier_of(value)
+    if session is None:
+        return None
+    session = unquoted(session.strip())
+    return None if session in ABSENT_SESSIONS or session.startswith(SCRUBBED_PREFIX) else session
 
 
 AGENT_KEYS: Final = (

@@ -117,8 +117,10 @@ def _common(facts: SpanFacts, options: ReadOptions) -> dict[str, Any]:
     }
     if view.links:
         fields["links"] = tuple(view.links)
-    if not facts.keys.isdisjoint(SESSION_KEY_SET):
-        fields["session_id"], fields["session_key"] = read_session(facts.attributes, facts.keys, facts.scope)
+    if options.session_keys or not facts.keys.isdisjoint(SESSION_KEY_SET):
+        fields["session_id"], fields["session_key"] = read_session(
+            facts.attributes, facts.keys, facts.scope, options.session_keys
+        )
     if options.selected_keys and (selected := options.selected_keys & facts.keys):
         fields["selected"] = {key: facts.attributes[key] for key in sorted(selected)}
     return fields

@@ -83,7 +83,12 @@ class TracePart(Struct, frozen=True, kw_only=True, eq=False):
         evidence = replace(
             self.evidence, calls=(), embedded_calls=(), requested_names=(), coverage=replace(coverage, reasons=reasons)
         )
-        return replace(self, evidence=evidence, tool_spans=(), size=part_size(evidence))
+        return replace(
+            self,
+            evidence=evidence,
+            tool_spans=(),
+            size=self.size - part_size(self.evidence, self.tool_spans) + part_size(evidence),
+        )
 
 
 def part_size(evidence: ToolEvidence, tool_spans: Sequence[CanonicalSpan] = ()) -> int:

@@ -61,8 +61,10 @@ def decode_options(block: ToolScoringConfig) -> DecodeOptions:
         keep_arguments=reads_arguments(block),
         read_results=block.order_from_embedded_calls,
         selected_keys=frozenset(key for key in keys if key is not None),
+        session_keys=block.session.keys,
     )
-    view_all = bool(condition.attributes) or condition.accept_remote_parent or attribute is not None
+    reads_any_span = bool(condition.attributes) or attribute is not None or bool(block.session.keys)
+    view_all = reads_any_span or condition.accept_remote_parent
     return DecodeOptions(read=read, view_all=view_all)
 
 

@@ -259,7 +259,7 @@ class SessionStore:
         if self._started_ns is not None and now_ns - self._started_ns < self._limits.idle_timeout_ns:
             session.reasons.add(CoverageReason.RESTARTED)
         self._enter(session)
-        self._resize(session, SESSION_BYTES)
+        self._resize(session, SESSION_BYTES + len(key.session_id))
         return session
 
     def _enter(self, session: Session) -> None:

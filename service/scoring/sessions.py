@@ -51,8 +51,13 @@ def part_of(
         tool_spans=tool_spans,
         linked_traces=_linked_traces(trace.spans, root.trace_id),
         span_count=len(trace.spans),
-        size=part_size(evidence, tool_spans),
+        size=part_size(evidence, tool_spans) + _text_size(trace.session_id, root),
     )
+
+
+def _text_size(session_id: str, root: CanonicalSpan) -> int:
+    """What senders may make long."""
+    return len(session_id) + len(root.name) + sum(len(str(value)) for value in root.selected.values())
 
 
 def _linked_traces(spans: Iterable[CanonicalSpan], own_id: bytes) -> tuple[bytes, ...]:
