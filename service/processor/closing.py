@@ -13,6 +13,7 @@ from service.buffer.decision_cache import Decision, DecisionCache
 from service.buffer.trace_buffer import BufferedTrace, ReadSpan, TraceBuffer
 from service.clock import Clock
 from service.evidence import Trigger
+from service.pipeline import Signal
 from service.processor.delivery import latest_revision, plan_deliveries
 from service.processor.occurrences import (
     LIMIT_REASONS,
@@ -29,7 +30,7 @@ from service.processor.sessions import NO_SESSIONS, SessionTracker
 from service.processor.settings import ProcessorSettings
 from service.processor.signals import assessment_attributes, late_attributes
 from service.scoring.assessment import Assessment, Assessor
-from service.telemetry.recorder import LateAction, Recorder, UnscoredReason
+from service.telemetry.recorder import LateAction, LossReason, Recorder, UnscoredReason
 
 _logger = logging.getLogger(__name__)
 
@@ -135,6 +136,14 @@ class Closer:
         self._release_unscored(trace.take_waiting() + self._reader.read_now(trace), UnscoredReason.EVICTION)
         self._sessions.note_unscored(trace.evidence.spans.values())
         self.forget(trace)
+
+    def drop(self, trace: BufferedTrace) -> None:
+        """
+        Lose an open trace at shutdown, because the operator wants it so: the spans are a named loss.
+        """
+        if trace.held_count or trace.waiting:
+            self._recorder.lost(Signal.TRACES, LossReason.SHUTDOWN, trace.held_count + len(trace.waiting))
+        self._buffer.remove(trace)
 
     def _carry_out(self, trace: BufferedTrace, plan: ClosingPlan) -> None:
         for occurrence in plan.occurrences:

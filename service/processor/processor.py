@@ -198,11 +198,13 @@ class Processor:
 
     async def shutdown(self) -> None:
         """
-        Take nothing more, score and release all that is open, and hand it to the outlets.
+        Take nothing more, score and release all that is open (or drop it, as configured), and hand it to the outlets.
         """
         self._is_stopping = True
         for trace in self._buffer.all_traces():
-            if trace.is_open:
+            if trace.is_open and self._settings.drop_pending_on_shutdown:
+                self._closer.drop(trace)
+            elif trace.is_open:
                 await self._closer.close(trace, Trigger.SHUTDOWN)
             elif trace.late_since_ns is not None:
                 await self._closer.close(trace, Trigger.LATE_SPAN)

@@ -240,6 +240,20 @@ async def test_shutdown_scores_and_releases_what_is_open() -> None:
         await processing.send(tool("b"))
 
 
+async def test_open_traces_can_be_dropped_at_shutdown_as_a_named_loss() -> None:
+    processing = Processing(drop_pending_traces_on_shutdown=True)
+    await processing.send(tool("a"), agent())
+    await processing.after(5)
+    await processing.send(tool("b"))
+    await processing.send(tool("a", trace=b"2" * 16), tool("b", trace=b"2" * 16))
+
+    await processing.processor.shutdown()
+
+    assert [Trigger.ROOT_SPAN, Trigger.LATE_SPAN] == [each.trigger for each in processing.closings]
+    assert 3 == len(processing.released), "the late span of a scored trace is not pending"
+    assert 2 == processing.counted("toolscore.lost_spans")[(("reason", "shutdown"),)]
+
+
 async def test_a_request_that_is_no_otlp_is_malformed() -> None:
     with pytest.raises(MalformedRequest):
         await Processing().processor.consume(Signal.TRACES, b"\x0a\xff")
