@@ -7,9 +7,11 @@ Nothing but the list of commands: each is a module of `service.commands`.
 import typer
 
 from service.commands.demo import demo
+from service.commands.expectations import expectations
 from service.commands.explain import explain
 from service.commands.healthcheck import healthcheck
 from service.commands.manifest import manifest
+from service.commands.replay import replay
 from service.commands.serve import serve
 from service.commands.validate import validate
 
@@ -20,8 +22,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (serve, demo, validate, explain, manifest, healthcheck):
+for command in (serve, demo, validate, explain, replay, manifest, healthcheck):
     app.command()(command)
+app.add_typer(expectations)
 
 
 def main() -> None:

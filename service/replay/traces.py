@@ -8,7 +8,7 @@ Pure but for the requests that it is handed. Each trace closes with `root_span` 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from proto_adapters.canonical import CanonicalSpan
+from proto_adapters.canonical import CanonicalSpan, Origin
 from proto_adapters.decoding import DecodeOptions, decode_log, decode_span
 from proto_adapters.otlp_decode import digest
 from proto_adapters.split import OriginTable, read_ids, split_logs, split_traces
@@ -47,49 +47,75 @@ class RecordedTrace:
         return ClosingFacts(closed_by_root=trigger is Trigger.ROOT_SPAN, reasons=frozenset(reasons))
 
 
+class TraceCollector:
+    """
+    Puts spans and log records together by trace. Log records never begin a trace; they may come before it.
+    """
+
+    def __init__(self, options: DecodeOptions) -> None:
+        self._options = options
+        self._traces: dict[bytes, RecordedTrace] = {}
+        self._logs: list[tuple[Origin, bytes]] = []
+
+    def add_span(self, origin: Origin, span: bytes) -> RecordedTrace | None:
+        """
+        Take one span; tells its trace, or `None` if its ids are invalid.
+        """
+        ids = read_ids(span)
+        if ids is None:
+            return None
+        trace = self._traces.setdefault(ids.trace_id, RecordedTrace(ids.trace_id))
+        canonical = decode_span(span, origin, self._options)
+        if canonical is None:
+            trace.evidence.observe_undecodable(digest(span))
+        else:
+            trace.evidence.observe(canonical, digest(span), span)
+        return trace
+
+    def add_log(self, origin: Origin, record: bytes) -> None:
+        self._logs.append((origin, record))
+
+    def finish(self) -> dict[bytes, RecordedTrace]:
+        """
+        All traces, in the order in which they began.
+        """
+        for origin, record in self._logs:
+            completion = decode_log(record, origin, self._options)
+            if completion is not None and completion.trace_id in self._traces:
+                self._traces[completion.trace_id].evidence.observe_log(completion, digest(record))
+        for trace in self._traces.values():
+            trace.evidence.forget_bytes()
+        return self._traces
+
+
 def collect_traces(requests: Iterable[RecordedRequest], options: DecodeOptions) -> dict[bytes, RecordedTrace]:
     """
     All traces of *requests*, by trace id. Raises `UndecodableRequest`.
     """
     origins = OriginTable()
-    traces: dict[bytes, RecordedTrace] = {}
-    logs = []
+    collector = TraceCollector(options)
     for signal, payload in requests:
         if signal is Signal.TRACES:
-            _collect_spans(payload, origins, options, traces)
+            for origin, spans in split_traces(payload, origins).groups:
+                for span in spans:
+                    collector.add_span(origin, span)
         elif signal is Signal.LOGS:
-            logs.append(payload)
-    for payload in logs:
-        _collect_logs(payload, origins, options, traces)
-    for trace in traces.values():
-        trace.evidence.forget_bytes()
-    return traces
+            for origin, records in split_logs(payload, origins).groups:
+                for record in records:
+                    collector.add_log(origin, record)
+    return collector.finish()
 
 
-def _collect_spans(
-    request: bytes, origins: OriginTable, options: DecodeOptions, traces: dict[bytes, RecordedTrace]
-) -> None:
-    for origin, spans in split_traces(request, origins).groups:
-        for raw in spans:
-            ids = read_ids(raw)
-            if ids is None:
-                continue
-            trace = traces.setdefault(ids.trace_id, RecordedTrace(ids.trace_id))
-            canonical = decode_span(raw, origin, options)
-            if canonical is None:
-                trace.evidence.observe_undecodable(digest(raw))
-            else:
-                trace.evidence.observe(canonical, digest(raw), raw)
-
-
-def _collect_logs(
-    request: bytes, origins: OriginTable, options: DecodeOptions, traces: dict[bytes, RecordedTrace]
-) -> None:
-    for origin, records in split_logs(request, origins).groups:
-        for record in records:
-            completion = decode_log(record, origin, options)
-            if completion is not None and completion.trace_id in traces:
-                traces[completion.trace_id].evidence.observe_log(completion, digest(record))
+def assess_all(trace: RecordedTrace, assessor: Assessor, condition: RootCondition) -> list[tuple[Assessment, Trigger]]:
+    """
+    The occurrences of a recorded trace: itself, or with attribute roots the subtree of each outermost match.
+    """
+    roots = find_roots(trace.spans, condition) if condition.attributes else []
+    if not roots:
+        return [assess(trace, assessor, condition)]
+    trigger = trace.trigger(condition)
+    facts, logs = trace.facts(trigger), trace.evidence.logs
+    return [(assessor.assess_subtree(root, trace.spans, logs, facts), trigger) for root in roots]
 
 
 def assess(trace: RecordedTrace, assessor: Assessor, condition: RootCondition) -> tuple[Assessment, Trigger]:

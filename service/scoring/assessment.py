@@ -16,6 +16,7 @@ from service.evidence import Partition, ToolEvidence
 from service.root_condition import by_depth, find_roots, reachable_from, span_to_annotate
 from service.scoring.evidence import ClosingFacts, EvidenceSettings, build_evidence
 from service.scoring.expectations import OccurrenceFacts, Resolution, Resolver
+from service.scoring.policies import EntryFit
 from service.scoring.scorer import evaluate
 from service.scoring.sessions import part_of, pool
 from service.scoring.settings import ScoringSettings
@@ -122,6 +123,12 @@ class Assessor:
             evaluations=evaluate(evidence, resolution, self._scoring),
             root=latest.root,
         )
+
+    def explain_expectation(self, facts: OccurrenceFacts) -> tuple[EntryFit, ...]:
+        """
+        How each policy stands to an occurrence, up to the one that decides.
+        """
+        return self._resolver.explain(facts)
 
     def rescore(
         self, evidence: ToolEvidence, facts: OccurrenceFacts, *, has_embedded_order: bool
