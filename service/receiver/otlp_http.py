@@ -21,7 +21,7 @@ from service.receiver.compression import ENCODINGS
 from service.receiver.connections import Connections, GuardedConnection
 from service.receiver.http_body import BodyReader, seconds_or_none
 from service.receiver.intake import Intake, Reservation
-from service.receiver.status import RequestTimeout, Unsupported, answer_for, status_message, success_message, to_json
+from service.receiver.status import Unsupported, answer_for, status_message, success_message, to_json
 from service.telemetry.recorder import Recorder, Transport
 from service.transport_security.bearer_token import BearerTokenAuth
 from service.transport_security.tls import ServerTls
@@ -185,8 +185,6 @@ class OtlpHttpReceiver:
             response.headers[hdrs.RETRY_AFTER] = answer.retry_after_header
         if isinstance(error, Unauthenticated):
             response.headers[hdrs.WWW_AUTHENTICATE] = "Bearer"
-        if isinstance(error, RequestTimeout):
-            response.force_close()
         return response
 
     async def _write(self, request: web.Request, response: web.StreamResponse) -> web.StreamResponse:

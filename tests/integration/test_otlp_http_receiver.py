@@ -274,6 +274,15 @@ async def test_a_body_above_the_limit_is_not_read(
     assert [] == consumer.requests
 
 
+async def test_a_body_announced_above_the_limit_is_refused_before_it_comes(start: Start) -> None:
+    receiver = await start(structs.replace(LOCAL, max_request_body_size=1000))
+    reader, writer = await asyncio.open_connection("localhost", receiver.port)
+    writer.write(HEAD + b"Content-Length: 1001\r\n\r\n")
+
+    assert b" 413 " in await reader.readline()
+    writer.close()
+
+
 async def test_the_limit_counts_as_much_after_decompression(start: Start, consumer: RecordingConsumer) -> None:
     receiver = await start(structs.replace(LOCAL, max_request_body_size=MIB))
 
@@ -328,6 +337,23 @@ async def test_a_client_that_does_not_finish_its_headers_is_disconnected(start: 
     writer.write(beginning)
 
     assert b"" == await closed_by_receiver(reader)
+    writer.close()
+
+
+async def test_the_header_deadline_ends_with_the_headers(start: Start, consumer: RecordingConsumer) -> None:
+    """
+    A connection that was opened later is closed by the same deadline, so it has passed for the first one too.
+    """
+    receiver = await start(structs.replace(LOCAL, read_header_timeout_ns=50 * MILLISECOND))
+    consumer.gate.clear()
+    sending = asyncio.create_task(post(receiver, trace_request("a")))
+    await consumer.entered.wait()
+    reader, writer = await asyncio.open_connection("localhost", receiver.port)
+    assert b"" == await closed_by_receiver(reader)
+
+    consumer.gate.set()
+
+    assert 200 == (await sending).status
     writer.close()
 
 
