@@ -33,7 +33,7 @@ class ConsoleExporter:
         line = Text(f"{assessment.occurrence[:16]}  ")
         if assessment.root is not None and assessment.root.origin.service_name:
             line.append(f"{safe(assessment.root.origin.service_name)}  ", style="bold")
-        line.append(f"{called_tools(assessment)} [{shape(assessment)}]  ")
+        line.append(f"{', '.join(called_names(assessment))} [{shape(assessment)}]  ")
         line.append_text(results(assessment))
         line.append(f"  {scored.trigger}, {coverage(assessment)}", style="dim")
         if scored.revision:
@@ -41,14 +41,15 @@ class ConsoleExporter:
         self._console.print(line)
 
 
-def called_tools(assessment: Assessment) -> str:
+def called_names(assessment: Assessment) -> list[str]:
     """
-    Called tools in the order of their starts.
+    Called tools in the order of their starts; a long list is cut.
     """
     evidence = assessment.evidence
     names = [safe(call.name) for call in (evidence.calls or evidence.embedded_calls)]
-    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-    return ", ".join(names[:MAX_NAMES]) + more or "no tool calls"
+    if len(names) > MAX_NAMES:
+        return [*names[:MAX_NAMES], f"and {len(names) - MAX_NAMES} more"]
+    return names or ["no tool calls"]
 
 
 def shape(assessment: Assessment) -> str:
@@ -75,11 +76,11 @@ def results(assessment: Assessment) -> Text:
     return text or Text(NO_EXPECTATION, style="dim")
 
 
-def outcome(evaluation: Evaluation) -> Text:
+def outcome(evaluation: Evaluation, separator: str = " ") -> Text:
     """
-    A score, a verdict, or the status with its reason.
+    A score, a verdict, or the status; where there is none, with its reason after *separator*.
     """
-    reason = f" ({evaluation.reason})" if evaluation.reason else ""
+    reason = f"{separator}({evaluation.reason})" if evaluation.reason else ""
     if evaluation.label is not None:
         return Text(f"{evaluation.label}{reason}", style=STYLES[evaluation.label])
     if evaluation.score is None:
