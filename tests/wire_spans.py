@@ -7,7 +7,7 @@ from typing import Any
 
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 BASE_NS = 1_700_000_000_000_000_001
@@ -37,6 +37,8 @@ def _any_value(value: object) -> AnyValue:
             return AnyValue(string_value=value)
         case bytes():
             return AnyValue(bytes_value=value)
+        case list():
+            return AnyValue(array_value=ArrayValue(values=map(_any_value, value)))
         case _:
             message = f"no wire form for {value!r}"
             raise TypeError(message)
