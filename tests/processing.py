@@ -31,21 +31,33 @@ EXPECTED = {"tool_selection_accuracy": {"expected_tools": ["a", "b"]}}
 
 class RecordingOutlet:
     """
-    An outlet that delivers at once, unless it is told to be full.
+    An outlet that delivers at once, unless it is told to be full or to leave open what becomes of a request.
     """
 
     def __init__(self) -> None:
         self.is_full = False
+        self.is_slow = False
         self.requests: list[bytes] = []
+        self.undecided: list[ExportRequest] = []
 
     def has_room(self, size: int) -> bool:
         return not self.is_full and size >= 0
 
     def offer(self, request: ExportRequest) -> bool:
-        self.requests.append(request.payload)
-        if request.done is not None:
-            request.done(SendOutcome.DELIVERED, 0)
+        self.undecided.append(request)
+        if not self.is_slow:
+            self.decide(SendOutcome.DELIVERED)
         return True
+
+    def decide(self, outcome: SendOutcome, rejected: int = 0) -> None:
+        """
+        Settle the oldest request that is not settled.
+        """
+        request = self.undecided.pop(0)
+        if outcome is SendOutcome.DELIVERED:
+            self.requests.append(request.payload)
+        if request.done is not None:
+            request.done(outcome, rejected)
 
 
 class Processing:
@@ -53,9 +65,11 @@ class Processing:
     The processor under test, with what came out of it.
     """
 
-    def __init__(self, **tool_scoring: object) -> None:
-        tree = {"processors": {"tool_scoring": {**EXPECTED, **tool_scoring}}, "exporters": ANY_EXPORTER}
+    def __init__(self, *, sending_queue: Mapping[str, object] | None = None, **tool_scoring: object) -> None:
+        exporters = {name: {**block, "sending_queue": sending_queue or {}} for name, block in ANY_EXPORTER.items()}
+        tree = {"processors": {"tool_scoring": {**EXPECTED, **tool_scoring}}, "exporters": exporters}
         config = config_from_tree(tree, environ={})  # type: ignore[arg-type]  # plain values of a test
+        self.block = config.tool_scoring
         self.clock = ManualClock()
         self.outlets = {signal: RecordingOutlet() for signal in Signal}
         self.outboxes = {

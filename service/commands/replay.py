@@ -28,7 +28,7 @@ from service.telemetry.logs import safe
 
 GATE_FAILED = 1
 CANNOT_RUN = 2
-NAME_WIDTH = 16
+NAME_WIDTH = 12
 ROWS = 200
 """Rows of one table: results are printed while they come."""
 STYLES = {Verdict.TRUE: "green", Verdict.FALSE: "red", Verdict.UNDETERMINED: "yellow"}
@@ -131,7 +131,9 @@ def _table(results: list[ReplayResult]) -> Table:
     An occurrence is named in its first row only.
     """
     table = Table(header_style="bold", box=None)
-    for heading in ("occurrence", "evaluation", "result", "why", "coverage"):
+    for heading in ("occurrence", "evaluation", "result"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("why", "coverage"):
         table.add_column(heading, overflow="fold")
     told = ""
     for result in results:
@@ -197,3 +199,5 @@ class _Bars(ExitStack):
 
     def scored(self, done: int, total: int) -> None:
         self._bars.update(self._scoring, completed=done, total=total)
+        if done == total:
+            self._bars.stop()

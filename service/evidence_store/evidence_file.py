@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from service.errors import ConfigError
@@ -152,7 +153,7 @@ class AppendedFile:
         except OSError:
             return 0
         begin = os.fstat(descriptor).st_size
-        written = _write(descriptor, b"".join(lines))
+        written = self._write(descriptor, b"".join(lines))
         whole = size = 0
         for line in lines:
             if size + len(line) > written:
@@ -176,24 +177,21 @@ class AppendedFile:
         except OSError:
             return False
 
+    def _write(self, descriptor: int, data: bytes) -> int:
+        """
+        Write as much of *data* as the file takes. The disk may be full, or gone: the caller counts what is missing.
+        """
+        view = memoryview(data)
+        written = 0
+        with suppress(OSError):
+            while written < len(data):
+                written += os.write(descriptor, view[written:])
+        return written
+
     def close(self) -> None:
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
-
-
-def _write(descriptor: int, data: bytes) -> int:
-    """
-    Write as much of *data* as the file takes.
-    """
-    view = memoryview(data)
-    written = 0
-    try:
-        while written < len(data):
-            written += os.write(descriptor, view[written:])
-    except OSError:
-        pass  # the disk is full, or gone: the caller counts what is missing
-    return written
 
 
 def _cut(descriptor: int, size: int) -> None:
