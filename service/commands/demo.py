@@ -21,7 +21,7 @@ from service.telemetry.logs import configure_logging, safe
 WIDE = 104
 """Columns that the table takes when nothing in it is broken."""
 
-COLUMNS = {"trace": 8, "agent": 7, "called tools": 14, "selection": 9, "order": 12, "coverage": 8, "trigger": 7}
+COLUMNS = {"trace": 8, "agent": 7, "called tools": 14, "selection": 9, "order": 13, "coverage": 8, "trigger": 7}
 """Headings with the width below which a column is hard to read."""
 
 
@@ -43,7 +43,7 @@ def demo_table(scored: list[Scored], width: int = WIDE) -> Table:
     One row for each closing of a trace. On a terminal narrower than `WIDE`, long names may break at their separators.
     """
     table = Table(header_style="bold", title_justify="left", title="Required: search_flights, get_weather, book_hotel")
-    table.box, table.padding = SIMPLE_HEAD, (0, 1, 0, 0)
+    table.box, table.padding = SIMPLE_HEAD if width >= WIDE else None, (0, 1, 0, 0)
     for heading, min_width in COLUMNS.items():
         table.add_column(heading, min_width=min_width, overflow="fold")
     for item in scored:
