@@ -94,8 +94,13 @@ class OtlpGrpcReceiver:
         *,
         tls: ServerTls | None = None,
         auth: BearerTokenAuth | None = None,
+        where: str = "receivers::otlp::protocols::grpc",
     ) -> None:
+        """
+        *where* is the configuration path, for error messages.
+        """
         self._settings = settings
+        self._where = where
         self._tls = tls
         self._auth = auth
         self._intake = Intake(consumer, recorder, Transport.GRPC)
@@ -123,7 +128,7 @@ class OtlpGrpcReceiver:
                 return server.add_insecure_port(self._settings.endpoint)
             return server.add_secure_port(self._settings.endpoint, self._tls.grpc_credentials())
         except RuntimeError as error:
-            raise ConfigError([("receivers.otlp.protocols.grpc.endpoint", str(error))]) from error
+            raise ConfigError([(f"{self._where}::endpoint", str(error))]) from error
 
     async def set_not_ready(self) -> None:
         """

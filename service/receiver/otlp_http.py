@@ -81,8 +81,13 @@ class OtlpHttpReceiver:
         tls: ServerTls | None = None,
         auth: BearerTokenAuth | None = None,
         add_routes: Callable[[web.Application], None] | None = None,
+        where: str = "receivers::otlp::protocols::http",
     ) -> None:
+        """
+        *where* is the configuration path, for error messages.
+        """
         self._settings = settings
+        self._where = where
         self._intake = Intake(consumer, recorder, Transport.HTTP)
         self._tls = tls
         self._auth = auth
@@ -131,7 +136,7 @@ class OtlpHttpReceiver:
                 ssl_handshake_timeout=self._handshake_timeout_s(),
             )
         except OSError as error:
-            raise ConfigError([("receivers.otlp.protocols.http.endpoint", str(error))]) from error
+            raise ConfigError([(f"{self._where}::endpoint", str(error))]) from error
 
     def _handshake_timeout_s(self) -> float | None:
         """A handshake is the first part of a request's headers. None leaves asyncio its minute."""

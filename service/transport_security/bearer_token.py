@@ -28,6 +28,7 @@ class BearerTokenAuth:
         token: str | None = None,
         filename: Path | None = None,
         scheme: str = "Bearer",
+        where: str = "extensions::bearertokenauth",
         clock: Clock | None = None,
     ) -> None:
         self._scheme = scheme
@@ -42,7 +43,7 @@ class BearerTokenAuth:
         try:
             self._tokens = Reloading(self._paths, load, recorder, interval_ns=FILE_INTERVAL_NS, clock=clock)
         except (OSError, ValueError) as error:
-            raise ConfigError([("extensions.bearertokenauth.filename", str(error))]) from error
+            raise ConfigError([(f"{where}::filename", str(error))]) from error
 
     def authorization(self) -> str:
         """

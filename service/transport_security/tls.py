@@ -189,4 +189,4 @@ def _authorities_of(context: ssl.SSLContext) -> bytes | None:
 
 def _refuse_min_version(version: TlsVersion, where: str) -> None:
     if version != "1.2":
-        raise ConfigError([(f"{where}.min_version", "gRPC takes TLS 1.2 and newer; only HTTP can ask for more")])
+        raise ConfigError([(f"{where}::min_version", "gRPC takes TLS 1.2 and newer; only HTTP can ask for more")])

@@ -204,7 +204,7 @@ async def test_a_second_instance_cannot_take_half_of_the_port(receiver: OtlpGrpc
     settings = GrpcReceiverSettings(endpoint=f"localhost:{receiver.port}")
     second = OtlpGrpcReceiver(settings, RecordingConsumer(), CountingRecorder())
 
-    with pytest.raises(ConfigError, match=r"receivers\.otlp\.protocols\.grpc\.endpoint"):
+    with pytest.raises(ConfigError, match="receivers::otlp::protocols::grpc::endpoint"):
         await second.start()
 
 

@@ -464,7 +464,7 @@ async def test_a_stop_lets_requests_in_progress_end(receiver: OtlpHttpReceiver, 
 async def test_a_port_in_use_is_a_configuration_error(receiver: OtlpHttpReceiver) -> None:
     settings = HttpReceiverSettings(endpoint=f"localhost:{receiver.port}")
 
-    with pytest.raises(ConfigError, match=r"receivers\.otlp\.protocols\.http\.endpoint"):
+    with pytest.raises(ConfigError, match="receivers::otlp::protocols::http::endpoint"):
         await OtlpHttpReceiver(settings, RecordingConsumer(), CountingRecorder()).start()
 
 

@@ -45,6 +45,8 @@ def test_a_changed_file_is_read_again(number: Path, clock: ManualClock, recorder
     clock.advance(INTERVAL)
 
     assert 22 == value.current()
+    clock.advance(INTERVAL)
+    assert 22 == value.current()
     assert {("reloaded", "True"): 1} == recorder.counts
 
 
