@@ -21,7 +21,7 @@ from service.telemetry.logs import configure_logging, safe
 WIDE = 104
 """Columns that the table takes when nothing in it is broken."""
 
-COLUMNS = {"trace": 8, "agent": 7, "called tools": 14, "selection": 9, "order": 13, "coverage": 8, "trigger": 7}
+COLUMNS = {"trace": 8, "agent": 8, "called tools": 14, "selection": 9, "order": 13, "coverage": 10, "trigger": 8}
 """Headings with the width below which a column is hard to read."""
 
 
@@ -45,7 +45,7 @@ def demo_table(scored: list[Scored], width: int = WIDE) -> Table:
     table = Table(header_style="bold", title_justify="left", title="Required: search_flights, get_weather, book_hotel")
     table.box, table.padding = SIMPLE_HEAD if width >= WIDE else None, (0, 1, 0, 0)
     for heading, min_width in COLUMNS.items():
-        table.add_column(heading, min_width=min_width, overflow="fold")
+        table.add_column(heading, min_width=min_width, overflow="fold", width=None if width >= WIDE else min_width)
     for item in scored:
         table.add_row(*(_breakable(cell, width) for cell in _cells(item)))
     return table
