@@ -27,7 +27,7 @@ def resident_bytes() -> int:
 
 class MemoryLimiter:
     """
-    Says whether the process is over its soft or its hard limit, as of the last check.
+    Says how far the process is over its soft limit and whether it is over its hard one, as of the last check.
     """
 
     def __init__(
@@ -45,15 +45,22 @@ class MemoryLimiter:
         self._clock = clock
         self._read = read
         self._checked_ns: int | None = None
+        self._told_ns: int | None = None
         self._used_bytes = 0
-
-    @property
-    def is_over_soft_limit(self) -> bool:
-        return self._used() > self._soft_limit_bytes
 
     @property
     def is_over_hard_limit(self) -> bool:
         return self._used() > self._limit_bytes
+
+    def new_excess_bytes(self) -> int:
+        """
+        Bytes over the soft limit, told once for each check: what gives way on it shows at the next check only.
+        """
+        excess = self._used() - self._soft_limit_bytes
+        if excess <= 0 or self._told_ns == self._checked_ns:
+            return 0
+        self._told_ns = self._checked_ns
+        return excess
 
     def _used(self) -> int:
         now_ns = self._clock.monotonic_ns()
@@ -68,5 +75,7 @@ class Unlimited:
     No memory limiter is configured.
     """
 
-    is_over_soft_limit = False
     is_over_hard_limit = False
+
+    def new_excess_bytes(self) -> int:
+        return 0

@@ -25,7 +25,8 @@ def build_queues(config: Config, recorder: Recorder, clock: Clock, security: Sec
         if isinstance(exporter, OtlpExporterConfig):
             client = _client(exporter, security, f"exporters::{name}")
             retry = _retry_settings(exporter.retry_on_failure, config)
-            sender = Sender(client, retry, recorder, exporter=name, clock=clock)
+            waits = config.tool_scoring.mode == "pass_through" and exporter.sending_queue.wait_for_result
+            sender = Sender(client, retry, recorder, exporter=name, clock=clock, abandoned_is_lost=not waits)
             queues[name] = SendingQueue(sender, _queue_settings(exporter.sending_queue), recorder, exporter=name)
     return queues
 

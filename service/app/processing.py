@@ -20,6 +20,7 @@ from service.clock import Clock
 from service.config import Config, ToolScoringConfig
 from service.limits import MemoryLimiter, Unlimited
 from service.pipeline import Signal
+from service.processor.acknowledging import Acknowledgements
 from service.processor.closing import Closer
 from service.processor.intake import Intake
 from service.processor.outbox import Outbox
@@ -91,6 +92,7 @@ def build_processor(
         clock=clock,
         sessions=sessions,
     )
+    acknowledgements = Acknowledgements(settings, outboxes)
     pressure = Pressure(
         settings,
         buffer=buffer,
@@ -100,6 +102,7 @@ def build_processor(
         memory=_memory_limiter(config, clock),
         recorder=recorder,
         sessions=sessions,
+        acknowledgements=acknowledgements,
     )
     intake = Intake(settings, buffer=buffer, decisions=decisions, logs=logs, spans=spans, recorder=recorder)
     _observe(
@@ -122,6 +125,7 @@ def build_processor(
         pressure=pressure,
         origins=origins,
         outboxes=outboxes,
+        acknowledgements=acknowledgements,
         recorder=recorder,
         clock=clock,
         sessions=sessions,

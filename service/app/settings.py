@@ -2,13 +2,17 @@
 From what an operator configured to what the parts of the service are told.
 """
 
+from collections.abc import Callable
+
 from proto_adapters.decoding import DecodeOptions
 from proto_adapters.span_read import ReadOptions
 from proto_adapters.trace_assembly import AssemblyOptions
 from service.buffer.completion import CompletionSettings
 from service.buffer.sessions import SessionLimits
 from service.config import Config, ToolScoringConfig
+from service.config.exporters import OtlpExporterConfig, QueueConfig
 from service.config.root_span import root_condition
+from service.pipeline import Signal
 from service.processor.outbox import OutboxSettings
 from service.processor.settings import Annotate, ProcessorSettings
 from service.scoring.evidence import MILLISECOND_NS, EvidenceSettings
@@ -45,8 +49,24 @@ def processor_settings(config: Config, *, process_start_ns: int) -> ProcessorSet
         drop_untrusted=block.untrusted_attributes == "drop",
         kept_attributes=frozenset() if attribute is None else frozenset({attribute}),
         dimensions=block.dimensions,
+        wait_for_result=_signals_that(config, lambda queue: queue.wait_for_result),
+        block_on_overflow=_signals_that(config, lambda queue: queue.block_on_overflow),
         process_start_ns=process_start_ns,
     )
+
+
+def _signals_that(config: Config, ask: Callable[[QueueConfig], bool]) -> frozenset[Signal]:
+    """
+    The signals of which the queue of an exporter asks for something that only pass_through can do.
+    """
+    if config.tool_scoring.mode == "hold":
+        return frozenset()
+    asking = {
+        name
+        for name, exporter in config.active_exporters.items()
+        if isinstance(exporter, OtlpExporterConfig) and ask(exporter.sending_queue)
+    }
+    return frozenset(signal for signal in Signal if asking.intersection(config.exporters_of(signal)))
 
 
 def decode_options(block: ToolScoringConfig) -> DecodeOptions:

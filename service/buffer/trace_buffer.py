@@ -160,6 +160,12 @@ class TraceBuffer:
     def has_too_many(self) -> bool:
         return len(self._open) > self._settings.num_traces
 
+    def holds(self, trace: BufferedTrace) -> bool:
+        """
+        False once *trace* was removed; whoever awaits has to ask again.
+        """
+        return self.get(trace.trace_id) is trace
+
     def get(self, trace_id: bytes) -> BufferedTrace | None:
         return self._open.get(trace_id) or self._closed.get(trace_id)
 
@@ -203,6 +209,14 @@ class TraceBuffer:
         if trace.held_count and not trace.is_open:
             self._add_to_closed(trace, now_ns)
         self.update_size(trace)
+
+    def settle_release(self, trace: BufferedTrace, now_ns: int) -> None:
+        """
+        The spans of *trace* were read and left; if it was closed meanwhile, what they tell is scored again.
+        """
+        if self.holds(trace):
+            self.touch_late(trace, now_ns)
+            self.update_size(trace)
 
     def touch_late(self, trace: BufferedTrace, now_ns: int) -> None:
         """
@@ -273,8 +287,10 @@ class TraceBuffer:
 
     def update_size(self, trace: BufferedTrace) -> None:
         """
-        Account for what *trace* costs now.
+        Account for what *trace* costs now. One that was removed costs nothing.
         """
+        if not self.holds(trace):
+            return
         size = trace.size
         self.size += size - trace.counted_size
         trace.counted_size = size
@@ -329,12 +345,13 @@ class TraceBuffer:
     def oldest_open(self) -> BufferedTrace | None:
         return next((trace for trace in self._open.values() if not trace.is_closing), None)
 
-    def oldest_closed(self) -> BufferedTrace | None:
+    def settled_traces(self) -> Iterator[BufferedTrace]:
         """
-        The trace closed longest ago that holds no late spans.
+        Closed traces that hold no late spans, closed longest ago first. Removing traces while iterating is allowed.
         """
-        quiet = (trace for trace in self._closed.values() if not trace.is_closing and trace.late_since_ns is None)
-        return next(quiet, None)
+        for trace in list(self._closed.values()):
+            if not trace.is_closing and trace.late_since_ns is None:
+                yield trace
 
     def open_traces(self) -> Iterator[BufferedTrace]:
         """

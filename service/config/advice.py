@@ -4,7 +4,7 @@ What works but is unwise: said at start and by `toolscore validate`, never a rea
 
 from collections.abc import Iterator
 
-from service.config.exporters import ConsoleExporterConfig, RetryConfig
+from service.config.exporters import ConsoleExporterConfig, QueueConfig, RetryConfig
 from service.config.listeners import listeners
 from service.config.problems import Problem, path_text
 from service.config.root import Config
@@ -82,8 +82,18 @@ def _idle_settings(config: Config) -> Iterator[Problem]:
     scoring = config.tool_scoring
     if scoring.evaluation_span and scoring.mode == "hold":
         yield "processors::tool_scoring::evaluation_span", "has no effect with mode: hold; the root carries the scores"
+    for name, exporter in config.exporters.items():
+        if scoring.mode == "hold" and not isinstance(exporter, ConsoleExporterConfig):
+            yield from _idle_queue_settings(name, exporter.sending_queue)
     if any(entry.partition != "trace" for entry in scoring.expectations) and not scoring.session.enabled:
         yield (
             "processors::tool_scoring::expectations",
             "an entry is for sessions, and session::enabled is false",
         )
+
+
+def _idle_queue_settings(exporter: str, queue: QueueConfig) -> Iterator[Problem]:
+    for key in ("wait_for_result", "block_on_overflow"):
+        if getattr(queue, key):
+            path = path_text(("exporters", exporter, "sending_queue", key))
+            yield path, "has no effect with mode: hold; a request is acknowledged when its spans are held"

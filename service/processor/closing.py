@@ -22,7 +22,7 @@ from service.processor.occurrences import (
     Planner,
     still_has_root,
 )
-from service.processor.outbox import Outbox
+from service.processor.outbox import Outbox, Settlement
 from service.processor.outputs import Outputs, Scored
 from service.processor.reading import Reader
 from service.processor.release import Annotator
@@ -79,7 +79,7 @@ class Closer:
         """
         Close *trace*: whatever is held is read, scored and released.
         """
-        if trace.is_closing:
+        if trace.is_closing or not self._buffer.holds(trace):
             return
         if trigger is Trigger.ROOT_SPAN and not still_has_root(trace, self._settings.root_condition):
             self._buffer.keep_open(trace)
@@ -111,14 +111,17 @@ class Closer:
             self._sessions.note_unscored(trace.evidence.spans.values())
             return ClosingPlan([])
 
-    def release_early(self, trace: BufferedTrace) -> None:
+    async def release_early(self, trace: BufferedTrace, settlement: Settlement | None = None) -> None:
         """
         Let the span bytes of an open trace leave now, and keep its evidence (design §5, pressure; pass_through).
+
+        With a *settlement* copies leave too: the sender may repeat what was given up on the way to the next hop.
         """
-        fresh = self._reader.read_now(trace)
-        for group, spans in self._annotator.bare(trace.take_waiting() + fresh).items():
-            self._spans.add(group, spans, self._clock.monotonic_ns())
-        self._buffer.update_size(trace)
+        leaving = trace.take_waiting() + await self._reader.read(trace, with_copies=settlement is not None)
+        now_ns = self._clock.monotonic_ns()
+        for group, spans in self._annotator.bare(leaving).items():
+            self._spans.add(group, spans, now_ns, settlement)
+        self._buffer.settle_release(trace, now_ns)
 
     def forget(self, trace: BufferedTrace) -> None:
         """

@@ -19,7 +19,7 @@ from service.buffer.waiting_logs import WaitingLogs
 from service.evidence import CoverageReason, Trigger
 from service.pipeline import Accepted, Signal
 from service.processor.closing import UNSCORED_REASONS, stamp_of
-from service.processor.outbox import Outbox
+from service.processor.outbox import Outbox, Settlement
 from service.processor.settings import ProcessorSettings
 from service.telemetry.recorder import LateAction, Recorder, RejectionReason
 
@@ -32,6 +32,8 @@ class Taken(Struct):
     touched: dict[bytes, BufferedTrace]
     """Traces that hold new spans, by trace id."""
     item_count: int
+    settlement: Settlement | None = None
+    """Follows the spans of the request that leave at once."""
     invalid: int = 0
     too_large: int = 0
 
@@ -67,11 +69,11 @@ class Intake:
         self._spans = spans
         self._recorder = recorder
 
-    def take_spans(self, request: SplitRequest, now_ns: int) -> Taken:
+    def take_spans(self, request: SplitRequest, now_ns: int, settlement: Settlement | None = None) -> Taken:
         """
-        Take every span with valid ids; tells which traces hold new spans.
+        Take every span with valid ids; tells which traces hold new spans. *settlement* follows what leaves at once.
         """
-        taken = Taken({}, request.item_count)
+        taken = Taken({}, request.item_count, settlement)
         for origin, spans in request.groups:
             for span in spans:
                 ids = read_ids(span)
@@ -92,11 +94,12 @@ class Intake:
         if trace is None:
             decision = self._decisions.get(ids.trace_id)
             if decision is not None:
-                self._forward(origin, span, decision, now_ns)
+                self._forward(taken, origin, span, decision, now_ns)
                 return
             trace = self._open(ids.trace_id, now_ns)
         elif trace.passes_late_spans(rescore=self._settings.late_spans is LateAction.RESCORE):
-            self._forward(origin, span, Decision(Trigger.ROOT_SPAN, trace.stamp), now_ns, since_ns=trace.closed_ns)
+            decision = Decision(Trigger.ROOT_SPAN, trace.stamp)
+            self._forward(taken, origin, span, decision, now_ns, since_ns=trace.closed_ns)
             return
         is_root = not trace.has_root and self._may_be_root(trace, span, ids, origin)
         self._buffer.add(trace, origin, span, is_root=is_root, now_ns=now_ns)
@@ -143,13 +146,13 @@ class Intake:
             trace.facts.add(CoverageReason.SPANS_REFUSED)
 
     def _forward(
-        self, origin: Origin, span: bytes, decision: Decision, now_ns: int, *, since_ns: int | None = None
+        self, taken: Taken, origin: Origin, span: bytes, decision: Decision, now_ns: int, *, since_ns: int | None = None
     ) -> None:
         """
         Let a span pass that comes too late for its trace.
         """
         stamp = stamp_of(decision, self._settings.late_spans) if self._settings.hold else {}
-        self._spans.add(origin, [span + encode_attributes(stamp)], now_ns)
+        self._spans.add(origin, [span + encode_attributes(stamp)], now_ns, taken.settlement)
         if decision.trigger in UNSCORED_REASONS:
             self._recorder.unscored(UNSCORED_REASONS[decision.trigger], 1)
         else:

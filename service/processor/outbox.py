@@ -35,12 +35,15 @@ class Settlement:
         self._open_requests = 0
         self._is_sealed = False
         self._is_decided = True
+        self.rejected_items = 0
+        """Of the requests that carry these items, others among them included."""
 
     def add_request(self) -> None:
         self._open_requests += 1
 
-    def request_done(self, outcome: SendOutcome) -> None:
+    def request_done(self, outcome: SendOutcome, rejected_items: int = 0) -> None:
         self._open_requests -= 1
+        self.rejected_items += rejected_items
         self._is_decided = self._is_decided and outcome is not SendOutcome.ABANDONED
         self._check()
 
@@ -75,12 +78,13 @@ class _Tally:
         self._open = len(outlets)
         self._settlements = settlements
         self._worst = SendOutcome.DELIVERED
+        self._rejected_items = 0
         if not outlets:
             self._tell()
 
     def __call__(self, outcome: SendOutcome, rejected_items: int) -> None:
-        del rejected_items  # counted by the exporter
         self._open -= 1
+        self._rejected_items = max(self._rejected_items, rejected_items)
         if outcome is not SendOutcome.DELIVERED and self._worst is not SendOutcome.ABANDONED:
             self._worst = outcome
         if not self._open:
@@ -88,7 +92,7 @@ class _Tally:
 
     def _tell(self) -> None:
         for settlement in self._settlements:
-            settlement.request_done(self._worst)
+            settlement.request_done(self._worst, self._rejected_items)
 
 
 class _Waiting(Struct):
@@ -156,11 +160,15 @@ class Outbox:
         self._groups.setdefault(origin, []).append(item)
         self._item_count += 1
 
-    def pass_on(self, request: bytes, item_count: int) -> None:
+    def pass_on(self, request: bytes, item_count: int, settlement: Settlement | None = None) -> None:
         """
         Put a request that was received on its way as it is.
         """
-        self._offer(ExportRequest(self._signal, request, item_count))
+        if settlement is None:
+            self._offer(ExportRequest(self._signal, request, item_count))
+            return
+        settlement.add_request()
+        self._offer(ExportRequest(self._signal, request, item_count, _Tally(self._outlets, [settlement])))
 
     def flush_due(self, now_ns: int) -> None:
         """

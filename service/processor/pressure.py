@@ -11,6 +11,7 @@ from typing import Protocol
 from service.buffer.trace_buffer import BufferedTrace, TraceBuffer
 from service.buffer.waiting_logs import WaitingLogs
 from service.evidence import Trigger
+from service.processor.acknowledging import Acknowledgements
 from service.processor.closing import Closer
 from service.processor.outbox import Outbox
 from service.processor.sessions import NO_SESSIONS, SessionTracker
@@ -27,10 +28,9 @@ class MemoryLevel(Protocol):
     """
 
     @property
-    def is_over_soft_limit(self) -> bool: ...
-
-    @property
     def is_over_hard_limit(self) -> bool: ...
+
+    def new_excess_bytes(self) -> int: ...
 
 
 class Pressure:
@@ -49,6 +49,7 @@ class Pressure:
         memory: MemoryLevel,
         recorder: Recorder,
         sessions: SessionTracker = NO_SESSIONS,
+        acknowledgements: Acknowledgements,
     ) -> None:
         self._settings = settings
         self._buffer = buffer
@@ -58,11 +59,12 @@ class Pressure:
         self._memory = memory
         self._recorder = recorder
         self._sessions = sessions
+        self._acknowledgements = acknowledgements
 
     @property
     def size(self) -> int:
-        """Bytes held: traces, sessions, logs that wait for one, and spans on their way to a full outlet."""
-        return self._evidence_size + self._spans.size
+        """Bytes held: traces, sessions, logs that wait for one, and what waits for room in a full outlet."""
+        return self._evidence_size + self._spans.size + self._acknowledgements.blocked_bytes
 
     @property
     def _evidence_size(self) -> int:
@@ -85,46 +87,47 @@ class Pressure:
         """
         Bring memory back under the soft limit, as far as what is released can leave.
         """
-        if self._excess(1.0, incoming) <= 0 and not self._memory.is_over_soft_limit:
+        goal = self._goal(incoming)
+        if self._evidence_size <= goal:
             return
-        self._forget_closed(incoming)
+        self._forget_closed(goal)
         if self._settings.hold:
-            await self._each(self._with_root(), self._end_delay, incoming)
-            await self._each(self._with_bytes(), self._release_early, incoming)
-        self._evict_sessions(incoming)
-        await self._each(self._buffer.open_traces(), self.evict, incoming)
+            await self._each(self._with_root(), self._end_delay, goal)
+            await self._each(self._with_bytes(), self._release_early, goal)
+        self._evict_sessions(goal)
+        await self._each(self._buffer.open_traces(), self.evict, goal)
 
-    def _excess(self, share: float, incoming: int) -> float:
+    def _goal(self, incoming: int) -> float:
         """
-        What the buffer holds above *share* of the soft limit. What has left it for the outbox cannot be relieved again.
+        What may stay held. What has left it for the outbox cannot be relieved again.
         """
-        return self._evidence_size + incoming - share * self._settings.soft_limit_bytes
+        held = self._evidence_size
+        soft_limit = self._settings.soft_limit_bytes - incoming
+        share = RELIEF_SHARE * self._settings.soft_limit_bytes - incoming if held > soft_limit else held
+        return min(share, held - self._memory.new_excess_bytes())
 
-    def _is_needed(self, incoming: int) -> bool:
-        return self._excess(RELIEF_SHARE, incoming) > 0
-
-    def _forget_closed(self, incoming: int) -> None:
-        while self._is_needed(incoming):
-            oldest = self._buffer.oldest_closed()
-            if oldest is not None:
-                self._closer.forget(oldest)
-            elif not self._sessions.forget_kept():
+    def _forget_closed(self, goal: float) -> None:
+        for trace in self._buffer.settled_traces():
+            if self._evidence_size <= goal:
                 return
+            self._closer.forget(trace)
+        while self._evidence_size > goal and self._sessions.forget_kept():
+            pass
 
-    def _evict_sessions(self, incoming: int) -> None:
+    def _evict_sessions(self, goal: float) -> None:
         """
         Open sessions end before open traces do: of a session that is cut the traces were scored all the same.
         """
-        while self._is_needed(incoming) and self._spans.has_room and self._sessions.evict_oldest():
+        while self._evidence_size > goal and self._spans.has_room and self._sessions.evict_oldest():
             pass
 
     async def _each(
-        self, traces: Iterable[BufferedTrace], step: Callable[[BufferedTrace], Awaitable[None]], incoming: int
+        self, traces: Iterable[BufferedTrace], step: Callable[[BufferedTrace], Awaitable[None]], goal: float
     ) -> None:
         for trace in traces:
-            if not self._is_needed(incoming) or not self._spans.has_room:
+            if self._evidence_size <= goal or not self._spans.has_room:
                 break
-            if trace.is_open and not trace.is_closing:
+            if trace.is_open and not trace.is_closing and self._buffer.holds(trace):
                 await step(trace)
         self._spans.flush()
 
@@ -141,7 +144,7 @@ class Pressure:
         if not trace.released_early:
             trace.released_early = True
             self._recorder.released_early()
-        self._closer.release_early(trace)
+        await self._closer.release_early(trace)
 
     async def evict(self, trace: BufferedTrace) -> None:
         """

@@ -16,9 +16,10 @@ from service.clock import Clock
 from service.errors import MalformedRequest, Refused, RequestTooLarge
 from service.evidence import CoverageReason, Trigger
 from service.pipeline import Accepted, Signal
+from service.processor.acknowledging import Acknowledgements
 from service.processor.closing import Closer
-from service.processor.intake import Intake
-from service.processor.outbox import Outbox
+from service.processor.intake import Intake, Taken
+from service.processor.outbox import Outbox, Settlement
 from service.processor.pressure import Pressure
 from service.processor.sessions import NO_SESSIONS, SessionTracker
 from service.processor.settings import ProcessorSettings
@@ -45,6 +46,7 @@ class Processor:
         pressure: Pressure,
         origins: OriginTable,
         outboxes: dict[Signal, Outbox],
+        acknowledgements: Acknowledgements,
         recorder: Recorder,
         clock: Clock,
         sessions: SessionTracker = NO_SESSIONS,
@@ -60,6 +62,7 @@ class Processor:
         self._outboxes = outboxes
         self._recorder = recorder
         self._clock = clock
+        self._acknowledgements = acknowledgements
         self._is_stopping = False
 
     def may_take(self, size: int) -> bool:
@@ -79,11 +82,16 @@ class Processor:
         """
         if self._is_stopping:
             raise Refused(RefusalReason.SHUTTING_DOWN)
-        if signal is Signal.TRACES:
-            return await self._consume_traces(request)
-        return self._pass_on(signal, request)
+        await self._acknowledgements.room(signal, len(request))
 
-    async def _consume_traces(self, request: bytes) -> Accepted:
+        async def take(settlement: Settlement | None) -> Accepted:
+            if signal is Signal.TRACES:
+                return await self._take_traces(request, settlement)
+            return self._pass_on(signal, request, settlement)
+
+        return await self._acknowledgements.result(signal, take)
+
+    async def _take_traces(self, request: bytes, settlement: Settlement | None) -> Accepted:
         await self._make_room(len(request))
         try:
             split = split_traces(request, self._origins)
@@ -91,9 +99,10 @@ class Processor:
             raise MalformedRequest(str(error)) from error
         if split.has_legacy_field:
             self._recorder.legacy_request()
-        taken = self._intake.take_spans(split, self._clock.monotonic_ns())
+        taken = self._intake.take_spans(split, self._clock.monotonic_ns(), settlement)
+        await self._let_go(taken)
         for trace in taken.touched.values():
-            await self._after_arrival(trace)
+            await self._keep_to_limits(trace)
         await self._evict_surplus()
         await self._pressure.relieve()
         return taken.accepted
@@ -114,12 +123,20 @@ class Processor:
         """
         self._buffer.mark_open(CoverageReason.SPANS_REFUSED, self._clock.monotonic_ns())
 
-    async def _after_arrival(self, trace: BufferedTrace) -> None:
+    async def _let_go(self, taken: Taken) -> None:
         """
-        Spans leave at once in pass_through and after an early release; a trace over a limit closes now.
+        Spans leave at once in pass_through and after an early release.
         """
-        if not self._settings.hold or trace.released_early:
-            self._closer.release_early(trace)
+        for trace in taken.touched.values():
+            if not self._settings.hold or trace.released_early:
+                await self._closer.release_early(trace, taken.settlement)
+        if taken.settlement is not None:
+            self._outboxes[Signal.TRACES].flush()
+
+    async def _keep_to_limits(self, trace: BufferedTrace) -> None:
+        """
+        A trace over a limit closes now.
+        """
         limit = self._buffer.limit_of(trace)
         if limit is not None and trace.is_open:
             await self._closer.close(trace, limit)
@@ -131,7 +148,7 @@ class Processor:
                 return
             await self._pressure.evict(oldest)
 
-    def _pass_on(self, signal: Signal, request: bytes) -> Accepted:
+    def _pass_on(self, signal: Signal, request: bytes, settlement: Settlement | None) -> Accepted:
         """
         Logs and metrics leave untouched; logs are read for what they tell of completions.
         """
@@ -146,7 +163,7 @@ class Processor:
         except UndecodableRequest as error:
             raise MalformedRequest(str(error)) from error
         if outbox is not None and item_count:
-            outbox.pass_on(request, item_count)
+            outbox.pass_on(request, item_count, settlement)
         return Accepted(item_count=item_count)
 
     async def tick(self) -> None:
@@ -180,6 +197,7 @@ class Processor:
     def _flush(self, now_ns: int) -> None:
         for outbox in self._outboxes.values():
             outbox.flush_due(now_ns)
+        self._acknowledgements.look_for_room()
 
     def annotation_changed(self, occurrence: str) -> None:
         """
@@ -201,6 +219,7 @@ class Processor:
         Take nothing more, score and release all that is open (or drop it, as configured), and hand it to the outlets.
         """
         self._is_stopping = True
+        self._acknowledgements.stop()
         for trace in self._buffer.all_traces():
             if trace.is_open and self._settings.drop_pending_on_shutdown:
                 self._closer.drop(trace)

@@ -31,17 +31,20 @@ class Reader:
         self._options = options
         self._recorder = recorder
 
-    async def read(self, trace: BufferedTrace) -> list[ReadSpan]:
+    async def read(self, trace: BufferedTrace, *, with_copies: bool = False) -> list[ReadSpan]:
         """
-        Read what *trace* holds; gives the distinct new spans, whose bytes are now the caller's.
+        Read what *trace* holds; gives the distinct new spans, whose bytes are now the caller's; *with_copies* all.
         """
         fresh: list[ReadSpan] = []
-        total = 0
+        total = since_turn = 0
         for origin, spans in trace.take_held().items():
             for start in range(0, len(spans), SLICE):
-                if total >= SLICE:
+                if since_turn >= SLICE:
                     await asyncio.sleep(0)
-                fresh += self._read_slice(trace.evidence, origin, spans[start : start + SLICE])
+                    since_turn = 0
+                part = spans[start : start + SLICE]
+                fresh += self._read_slice(trace.evidence, origin, part, with_copies=with_copies)
+                since_turn += len(part)
             total += len(spans)
         return self._finish(trace.evidence, fresh, total)
 
@@ -53,11 +56,13 @@ class Reader:
         fresh = [span for origin, spans in held.items() for span in self._read_slice(trace.evidence, origin, spans)]
         return self._finish(trace.evidence, fresh, sum(map(len, held.values())))
 
-    def _read_slice(self, evidence: TraceEvidence, origin: Origin, spans: Iterable[bytes]) -> list[ReadSpan]:
+    def _read_slice(
+        self, evidence: TraceEvidence, origin: Origin, spans: Iterable[bytes], *, with_copies: bool = False
+    ) -> list[ReadSpan]:
         fresh = []
         for raw in spans:
             canonical = self._decode(raw, origin)
-            if _observe(evidence, canonical, raw):
+            if _observe(evidence, canonical, raw) or with_copies:
                 fresh.append(ReadSpan(origin, raw, canonical))
         return fresh
 

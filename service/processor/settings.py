@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from proto_adapters.decoding import DecodeOptions
 from service.buffer.completion import CompletionSettings
+from service.pipeline import Signal
 from service.processor.outbox import REQUEST_LIMIT_BYTES
 from service.root_condition import PARENT_EMPTY, RootCondition
 from service.telemetry.recorder import LateAction
@@ -49,6 +50,10 @@ class ProcessorSettings(Struct, frozen=True, kw_only=True):
     kept_attributes: frozenset[str] = frozenset()
     """Attributes under our prefix that senders may set: the configured `expected_tools_attribute`."""
     dimensions: tuple[str, ...] = ()
+    wait_for_result: frozenset[Signal] = frozenset()
+    """Signals whose requests are acknowledged when the next hop took them; pass_through only."""
+    block_on_overflow: frozenset[Signal] = frozenset()
+    """Signals whose senders wait for room in a full queue; pass_through only."""
     process_start_ns: int = 0
     """Wall time of the start of the process; 0 if a journal bridges restarts."""
 

@@ -40,6 +40,8 @@ class RefusalReason(StrEnum):
     JOURNAL_FULL = "journal_full"
     TOO_MANY_REQUESTS = "too_many_requests"
     SHUTTING_DOWN = "shutting_down"
+    DOWNSTREAM_UNAVAILABLE = "downstream_unavailable"
+    """With `wait_for_result`: the next hop did not take it in time."""
 
 
 class FailureReason(StrEnum):

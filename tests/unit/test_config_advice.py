@@ -68,6 +68,12 @@ def test_the_default_configuration_needs_no_advice() -> None:
             id="evaluation span in hold mode",
         ),
         pytest.param(
+            "exporters: {otlp: {endpoint: 'c:1', sending_queue: {wait_for_result: true}}}",
+            "exporters::otlp::sending_queue::wait_for_result",
+            "has no effect with mode: hold; a request is acknowledged when its spans are held",
+            id="waiting for the result in hold mode",
+        ),
+        pytest.param(
             "processors: {tool_scoring: {expectations: [{name: a, partition: both, expected_tools: [x]}]}}",
             f"{SCORING}::expectations",
             "an entry is for sessions, and session::enabled is false",
