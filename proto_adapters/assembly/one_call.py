@@ -16,7 +16,8 @@ from proto_adapters.canonical import CanonicalSpan, SpanKind
 from proto_adapters.tool_names import is_tail, tails
 
 _SERVER, _CLIENT = 2, 3
-_SERVER_BRANCH = "mcp.server"
+SERVER_BRANCH = "mcp.server"
+"""Name of the span that some instrumentations put around what a server does."""
 _REPEATABLE_ID = "0"  # a placeholder of producers that number calls inside one answer
 
 
@@ -203,7 +204,7 @@ def _widened(span: CanonicalSpan, position: int, tolerance_ns: int) -> Interval:
 
 
 def _begins_a_server(span: CanonicalSpan) -> bool:
-    return is_mcp_server(span) or (span.name == _SERVER_BRANCH and span.kind is SpanKind.CHAIN)
+    return is_mcp_server(span) or (span.name == SERVER_BRANCH and span.kind is SpanKind.CHAIN)
 
 
 def _sides(tree: SpanTree) -> tuple[list[bool], list[bool]]:

@@ -22,11 +22,13 @@ from service.limits import MemoryLimiter, Unlimited
 from service.pipeline import Signal
 from service.processor.acknowledging import Acknowledgements
 from service.processor.closing import Closer
+from service.processor.early import EarlyVerdicts
 from service.processor.intake import Intake
 from service.processor.outbox import Outbox
 from service.processor.outputs import Observer, Outputs
 from service.processor.pressure import MemoryLevel, Pressure
 from service.processor.processor import Processor
+from service.processor.reading import Reader
 from service.processor.sessions import NO_SESSIONS, Sessions, SessionTracker
 from service.processor.settings import MEBIBYTE, ProcessorSettings
 from service.scoring.assessment import Assessor
@@ -104,6 +106,10 @@ def build_processor(
         sessions=sessions,
         acknowledgements=acknowledgements,
     )
+    early = None
+    if config.tool_scoring.early_verdicts and not settings.root_condition.attributes:
+        reader = Reader(settings.decoding, recorder)
+        early = EarlyVerdicts(reader, buffer=buffer, assessor=assessor, outputs=outputs, clock=clock)
     intake = Intake(settings, buffer=buffer, decisions=decisions, logs=logs, spans=spans, recorder=recorder)
     _observe(
         recorder,
@@ -129,6 +135,7 @@ def build_processor(
         recorder=recorder,
         clock=clock,
         sessions=sessions,
+        early=early,
     )
 
 

@@ -70,6 +70,10 @@ class BufferedTrace:
     """A log record or an annotation came since the last closing."""
     released_early: bool = False
     is_closing: bool = False
+    early_given: set[tuple[str, str | None]] = field(default_factory=set)
+    """Early verdicts that were delivered, by identifier and expectation."""
+    early_after_ns: int = 0
+    """Not before this time are early verdicts looked for again."""
     scheduled_ns: int = 0
     counted_size: int = 0
 
@@ -118,6 +122,13 @@ class BufferedTrace:
         """
         self.waiting = spans
         self.waiting_bytes = sum(len(span.raw) for span in spans)
+
+    def wait_too(self, spans: list[ReadSpan]) -> None:
+        """
+        Keep *spans* beside those that wait already.
+        """
+        self.waiting.extend(spans)
+        self.waiting_bytes += sum(len(span.raw) for span in spans)
 
     def take_held(self) -> dict[Origin, list[bytes]]:
         """

@@ -26,7 +26,8 @@ class Delivery(Struct, frozen=True, kw_only=True):
     coverage: Coverage
     partition: Partition
     occurrence: str
-    trigger: Trigger
+    trigger: Trigger | None
+    """What closed the occurrence; `None` for an early verdict."""
     revision: int = 0
     is_final: bool = True
     """False for provisional closings and early verdicts."""

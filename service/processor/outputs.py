@@ -16,7 +16,7 @@ from service.evidence import Trigger
 from service.processor.delivery import Delivery
 from service.processor.outbox import Outbox
 from service.processor.settings import ProcessorSettings
-from service.processor.signals import EVENT_NAME, event_attributes
+from service.processor.signals import EVENT_NAME, early_attributes, event_attributes
 from service.scoring.assessment import Assessment
 from service.telemetry.recorder import Recorder, Subject
 
@@ -96,6 +96,16 @@ class Outputs:
         except Exception:
             _logger.exception("telling %s of a score failed", type(observer).__name__)
 
+    def send_early(self, assessment: Assessment, deliveries: Sequence[Delivery]) -> None:
+        """
+        Send verdicts on an occurrence that is open: as events only, never as metrics of scores (design §6.4).
+        """
+        if self._events is None or assessment.subject is None:
+            return
+        self._add_events(assessment.subject, deliveries, early_attributes(assessment))
+        for delivery in deliveries:
+            self._recorder.early_verdict(delivery.evaluation)
+
     def _count(self, scored: Scored, span: CanonicalSpan) -> None:
         subject = self._subject(scored.assessment, span)
         for delivery in scored.deliveries:
@@ -119,8 +129,11 @@ class Outputs:
         )
 
     def _send_events(self, scored: Scored, span: CanonicalSpan) -> None:
-        if self._events is None or not scored.deliveries:
-            return
+        if self._events is not None and scored.deliveries:
+            self._add_events(span, scored.deliveries, scored.attributes)
+
+    def _add_events(self, span: CanonicalSpan, deliveries: Sequence[Delivery], attributes: Attributes) -> None:
+        assert self._events is not None
         now_ns = self._clock.now_ns()
         records = [
             encode_log_record(
@@ -128,9 +141,9 @@ class Outputs:
                 trace_id=span.trace_id,
                 span_id=span.span_id,
                 time_ns=now_ns,
-                attributes=event_attributes(delivery, scored.attributes),
+                attributes=event_attributes(delivery, attributes),
             )
-            for delivery in scored.deliveries
+            for delivery in deliveries
         ]
         self._events.add(self._own_origin(span), records, self._clock.monotonic_ns())
 

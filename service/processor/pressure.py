@@ -135,7 +135,7 @@ class Pressure:
         return (trace for trace in self._buffer.open_traces() if trace.has_root)
 
     def _with_bytes(self) -> Iterable[BufferedTrace]:
-        return (trace for trace in self._buffer.open_traces() if trace.held_count)
+        return (trace for trace in self._buffer.open_traces() if trace.held_count or trace.waiting)
 
     async def _end_delay(self, trace: BufferedTrace) -> None:
         await self._closer.close(trace, Trigger.ROOT_SPAN)

@@ -18,6 +18,7 @@ from service.evidence import CoverageReason, Trigger
 from service.pipeline import Accepted, Signal
 from service.processor.acknowledging import Acknowledgements
 from service.processor.closing import Closer
+from service.processor.early import EarlyVerdicts
 from service.processor.intake import Intake, Taken
 from service.processor.outbox import Outbox, Settlement
 from service.processor.pressure import Pressure
@@ -50,9 +51,11 @@ class Processor:
         recorder: Recorder,
         clock: Clock,
         sessions: SessionTracker = NO_SESSIONS,
+        early: EarlyVerdicts | None = None,
     ) -> None:
         self._settings = settings
         self._sessions = sessions
+        self._early = early
         self._buffer = buffer
         self._logs = logs
         self._intake = intake
@@ -103,6 +106,8 @@ class Processor:
         await self._let_go(taken)
         for trace in taken.touched.values():
             await self._keep_to_limits(trace)
+            if self._early is not None:
+                self._early.note(trace)
         await self._evict_surplus()
         await self._pressure.relieve()
         return taken.accepted
@@ -172,6 +177,8 @@ class Processor:
         """
         now_ns = turn_ns = self._clock.monotonic_ns()
         self._flush(now_ns)
+        if self._early is not None:
+            await self._early.look(now_ns)
         while self._outboxes[Signal.TRACES].has_room:
             due = self._buffer.next_due(now_ns)
             if due is None:

@@ -56,6 +56,15 @@ class Reader:
         fresh = [span for origin, spans in held.items() for span in self._read_slice(trace.evidence, origin, spans)]
         return self._finish(trace.evidence, fresh, sum(map(len, held.values())))
 
+    def read_ahead(self, trace: BufferedTrace) -> None:
+        """
+        Read what *trace* holds while it stays: the spans wait, and copies may still be compared with their bytes.
+        """
+        held: Mapping[Origin, Sequence[bytes]] = trace.take_held()
+        fresh = [span for origin, spans in held.items() for span in self._read_slice(trace.evidence, origin, spans)]
+        trace.wait_too(fresh)
+        self._tell(fresh, sum(map(len, held.values())))
+
     def _read_slice(
         self, evidence: TraceEvidence, origin: Origin, spans: Iterable[bytes], *, with_copies: bool = False
     ) -> list[ReadSpan]:
@@ -78,10 +87,13 @@ class Reader:
 
     def _finish(self, evidence: TraceEvidence, fresh: list[ReadSpan], total: int) -> list[ReadSpan]:
         evidence.forget_bytes()
+        self._tell(fresh, total)
+        return fresh
+
+    def _tell(self, fresh: Sequence[ReadSpan], total: int) -> None:
         self._count(span.canonical for span in fresh if span.canonical is not None)
         if total > len(fresh):
             self._recorder.deduplicated(total - len(fresh))
-        return fresh
 
     def _count(self, spans: Iterable[CanonicalSpan]) -> None:
         dialects: Counter[str] = Counter()

@@ -35,8 +35,22 @@ def assessment_attributes(assessment: Assessment, trigger: Trigger, revision: in
     return attributes
 
 
+def early_attributes(assessment: Assessment) -> dict[str, AttributeValue]:
+    """
+    What events of early verdicts tell of their occurrence, which nothing has closed yet.
+    """
+    attributes = _coverage_attributes(assessment.evidence.coverage)
+    attributes["toolscore.partition"] = str(assessment.partition)
+    attributes["toolscore.shape"] = "+".join(assessment.evidence.shapes)
+    return attributes | dict(_expectation_attributes(assessment.evaluations))
+
+
 def _closing_attributes(trigger: Trigger, coverage: Coverage) -> dict[str, AttributeValue]:
-    attributes: dict[str, AttributeValue] = {"toolscore.trigger": str(trigger), "toolscore.coverage": coverage.label}
+    return {"toolscore.trigger": str(trigger), **_coverage_attributes(coverage)}
+
+
+def _coverage_attributes(coverage: Coverage) -> dict[str, AttributeValue]:
+    attributes: dict[str, AttributeValue] = {"toolscore.coverage": coverage.label}
     if coverage.reasons:
         attributes["toolscore.coverage_reasons"] = [str(reason) for reason in coverage.reasons]
     return attributes

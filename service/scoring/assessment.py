@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from proto_adapters.canonical import AttributeValue, CanonicalSpan, CanonicalTrace, LogCompletion
 from proto_adapters.trace_assembly import AssemblyOptions, assemble
-from service.evaluation import Evaluation
+from service.evaluation import Evaluation, ExpectedSource
 from service.evidence import Partition, ToolEvidence
 from service.root_condition import by_depth, find_roots, reachable_from, span_to_annotate
+from service.scoring.early import find_early, settle
 from service.scoring.evidence import ClosingFacts, EvidenceSettings, build_evidence
 from service.scoring.expectations import OccurrenceFacts, Resolution, Resolver
 from service.scoring.policies import EntryFit
@@ -104,6 +105,30 @@ class Assessor:
         """
         occurrence = f"{root.trace_id.hex()}/{root.span_id.hex()}"
         return self._assess(occurrence, reachable_from([root], spans), logs, facts)
+
+    def assess_early(
+        self, trace_id: bytes, spans: Sequence[CanonicalSpan], logs: Sequence[LogCompletion]
+    ) -> Assessment:
+        """
+        Assess a trace that is open; of the evaluations only those are given that no further span can overturn.
+        """
+        assessment = self._assess(trace_id.hex(), spans, logs, ClosingFacts(closed_by_root=False))
+        settled = settle(assessment.trace, {span.span_id: span for span in spans}, assessment.evidence)
+        resolution = self._settled_resolution(assessment)
+        found = () if settled is None else tuple(find_early(settled, resolution, self._scoring))
+        return replace(assessment, evaluations=found)
+
+    def _settled_resolution(self, assessment: Assessment) -> Resolution:
+        """
+        A span attribute on a later span, nearer the root, would come before what is configured.
+        """
+        resolution, root, agent = assessment.resolution, assessment.root, assessment.trace.agent_span
+        root_is_agent = root is not None and agent is not None and root.span_id == agent.span_id
+        is_settled = self._resolver.is_settled(assessment.facts, root_is_agent=root_is_agent)
+        stays = is_settled and self._expected_tools_attribute is None
+        if not stays and resolution.expected_source is not ExpectedSource.ANNOTATION:
+            resolution = replace(resolution, expected=None)
+        return resolution if is_settled else replace(resolution, conditions=None)
 
     def assess_session(self, session: SessionEvidence) -> Assessment:
         """

@@ -4,6 +4,7 @@ Conditions answered: every leaf and every tree of an expectation as an evaluatio
 Pure. A leaf reads its own condition and nothing of its siblings; a tree reads the findings of its children only.
 """
 
+from collections.abc import Callable
 from typing import assert_never
 
 from service.conditions import (
@@ -27,6 +28,8 @@ from service.scoring.requests import requested_not_executed
 from service.scoring.settings import ScoringSettings
 from service.scoring.trees import find_tree
 
+FindLeaf = Callable[[Leaf], Finding]
+
 VERDICT_BOUNDS = {
     Verdict.TRUE: Bounds(1.0, 1.0),
     Verdict.FALSE: Bounds(0.0, 0.0),
@@ -36,24 +39,25 @@ VERDICT_SCORES = {Verdict.TRUE: 1.0, Verdict.FALSE: 0.0}
 
 
 def evaluate_condition(
-    condition: Condition, evidence: ToolEvidence, expectation: str, settings: ScoringSettings
+    condition: Condition,
+    evidence: ToolEvidence,
+    expectation: str,
+    settings: ScoringSettings,
+    *,
+    find: FindLeaf | None = None,
 ) -> tuple[Evaluation, ...]:
     """
-    The evaluation of *condition* and of all conditions below it, parents first.
+    The evaluation of *condition* and of all conditions below it, parents first. *find* may answer leaves otherwise.
     """
     requested = requested_not_executed(evidence)
-    return tuple(
-        _evaluation(node, finding, expectation, requested, settings)
-        for node, finding in _find_all(condition, evidence, settings)
-    )
+    answers = _find_all(condition, find or (lambda leaf: find_leaf(leaf, evidence, settings)))
+    return tuple(_evaluation(node, finding, expectation, requested, settings) for node, finding in answers)
 
 
-def _find_all(
-    condition: Condition, evidence: ToolEvidence, settings: ScoringSettings
-) -> list[tuple[Condition, Finding]]:
+def _find_all(condition: Condition, find: FindLeaf) -> list[tuple[Condition, Finding]]:
     if not isinstance(condition, TreeCondition):
-        return [(condition, find_leaf(condition, evidence, settings))]
-    below = [_find_all(child, evidence, settings) for child in condition.children]
+        return [(condition, find(condition))]
+    below = [_find_all(child, find) for child in condition.children]
     own = find_tree(condition, [child[0][1] for child in below])
     return [(condition, own), *(pair for child in below for pair in child)]
 

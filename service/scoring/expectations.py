@@ -130,6 +130,13 @@ class Resolver:
         """
         return self._policies.explain(self._match_values(facts))
 
+    def is_settled(self, facts: OccurrenceFacts, *, root_is_agent: bool) -> bool:
+        """
+        Whether no span that is still to come can make another policy decide, whether one fits or none.
+        """
+        keys = self._policies.keys_read(self._match_values(facts))
+        return not keys or (facts.has_root and (root_is_agent or "agent_name" not in keys))
+
     def _match_values(self, facts: OccurrenceFacts) -> MatchValues:
         return MatchValues(
             partition=facts.partition,

@@ -100,6 +100,14 @@ class Policies:
                 break
         return tuple(fits)
 
+    def keys_read(self, values: MatchValues) -> frozenset[str]:
+        """
+        The keys of `match` that had a part in the decision on *values*.
+        """
+        told = zip(self._entries, self.explain(values), strict=False)
+        matches = (entry.match for entry, fit in told if fit.fit is not Fit.OTHER_PARTITION)
+        return frozenset(key for match in matches for key in type(match).model_fields if getattr(match, key))
+
     @property
     def memo_length(self) -> int:
         """How many decisions are remembered."""
