@@ -60,7 +60,7 @@ def said_online(closings: Iterable[Scored]) -> list[Said]:
         (
             closing.assessment.occurrence,
             evaluation.name,
-            evaluation.expectation,
+            evaluation.expectation and str(evaluation.expectation),
             evaluation.status,
             evaluation.score,
             evaluation.label,

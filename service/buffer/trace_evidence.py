@@ -5,7 +5,7 @@ Pure: no clock, no I/O. Evidence outlives the span bytes (pass_through, early re
 span counts does not depend on the order in which copies arrive (design §6.4).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -71,6 +71,14 @@ class TraceEvidence:
     @property
     def has_conflicts(self) -> bool:
         return any(choose_version(versions)[1] for versions in self._versions.values())
+
+    def copies(self) -> Iterator[CanonicalSpan]:
+        """
+        Every distinct copy of every span, also those that do not count.
+        """
+        for span_id, span in self.spans.items():
+            versions = self._versions.get(span_id)
+            yield from (version.span for version in versions) if versions else (span,)
 
     def observe(self, span: CanonicalSpan, digest: bytes, raw: bytes) -> bool:
         """

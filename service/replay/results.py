@@ -70,7 +70,7 @@ def results_of_trace(assessment: Assessment, trigger: Trigger) -> Iterator[Repla
             occurrence=assessment.occurrence,
             trigger=trigger,
         )
-        yield _result(delivery)
+        yield _result(delivery, trigger)
 
 
 def results_of_document(
@@ -92,10 +92,10 @@ def results_of_document(
             trigger=document.trigger,
             revision=revisions.get(key, 0),
         )
-        yield _result(delivery, is_superseded=is_superseded)
+        yield _result(delivery, document.trigger, is_superseded=is_superseded)
 
 
-def _result(delivery: Delivery, *, is_superseded: bool = False) -> ReplayResult:
+def _result(delivery: Delivery, trigger: Trigger, *, is_superseded: bool = False) -> ReplayResult:
     evaluation = delivery.evaluation
     line = ReplayLine(
         partition=delivery.partition,
@@ -110,7 +110,7 @@ def _result(delivery: Delivery, *, is_superseded: bool = False) -> ReplayResult:
         missing=evaluation.missing,
         coverage=delivery.coverage.label,
         reasons=delivery.coverage.reasons,
-        trigger=delivery.trigger,
+        trigger=trigger,
         revision=delivery.revision,
         idempotency_id=delivery.idempotency_id,
     )

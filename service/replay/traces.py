@@ -35,8 +35,18 @@ class RecordedTrace:
         return list(self.evidence.spans.values())
 
     def trigger(self, condition: RootCondition) -> Trigger:
-        has_root = any(root.has_ended for root in find_roots(self.spans, condition))
+        """
+        What closes the trace: any ended copy of a span that may be the root, as it would have online.
+        """
+        has_root = any(span.has_ended and self._may_be_root(span, condition) for span in self.evidence.copies())
         return Trigger.ROOT_SPAN if has_root else Trigger.TRACE_TIMEOUT
+
+    def _may_be_root(self, span: CanonicalSpan, condition: RootCondition) -> bool:
+        if condition.attributes:
+            return condition.matches(span.selected)
+        return span.parent_span_id not in self.evidence.spans and condition.allows(
+            span.parent_span_id, otel_kind=span.otel_kind, has_remote_parent=span.has_remote_parent
+        )
 
     def facts(self, trigger: Trigger) -> ClosingFacts:
         reasons = set()

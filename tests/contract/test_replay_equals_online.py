@@ -4,6 +4,7 @@ Replay says what the running service said: of every recording, from its spans an
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from processing import Processing
@@ -14,7 +15,7 @@ from service.pipeline import Signal
 from service.processor.outputs import Scored
 
 TRIP = ["search_flights", "get_weather", "book_hotel"]
-RULES: dict[str, object] = {
+RULES: dict[str, Any] = {
     "additional_metrics": ["multiset_f1", "in_order_match", "redundancy", "tool_success_rate", "retries_recovered"],
     "order_from_embedded_calls": True,
     "count_embedded_calls": True,

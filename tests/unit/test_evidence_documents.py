@@ -4,6 +4,7 @@ Stored evidence: what a document holds, what it must not hold, and that an edite
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
@@ -15,7 +16,7 @@ from service.evidence_store.contents import evidence_of, facts_of
 from service.evidence_store.documents import LINE_START, EvidenceRefused, decode_document, encode_document
 
 ARGUMENTS = '{"city": "Lisbon", "card": "4111-1111"}'
-RULES: dict[str, object] = {
+RULES: dict[str, Any] = {
     "additional_metrics": ["redundancy"],
     "expectations": [
         {
