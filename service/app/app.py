@@ -18,11 +18,12 @@ from service.app.pages import Pages
 from service.app.processing import build_processor
 from service.app.receivers import Receivers
 from service.app.security import Security
-from service.app.settings import outbox_settings
+from service.app.settings import outbox_settings, scoring_settings
 from service.clock import Clock
-from service.config import Config
+from service.config import Config, LivePageConfig
 from service.durations import SECOND
 from service.health import Health, HealthState
+from service.live_page.page import LivePage
 from service.pipeline import Signal
 from service.processor.outbox import Outbox
 from service.processor.outputs import Observer
@@ -61,22 +62,31 @@ class App:
         }
         self.annotations = LiveAnnotations(block, self.recorder, clock)
         self._evidence = build_evidence_file(block, self.recorder, self.annotations)
+        live_page = self._build_live_page(config, clock)
         self.processor = build_processor(
             config,
             self._outboxes,
             recorder=self.recorder,
             clock=clock,
             version=self._version,
-            observers=[*observers, *([self._evidence] if self._evidence else [])],
+            observers=[*observers, *(each for each in (self._evidence, live_page) if each is not None)],
             annotations=self.annotations,
         )
         self.annotations.changed = self.processor.annotation_changed
         self.health = Health(clock.monotonic_ns())
         api = AnnotationsApi(self.annotations, self.recorder) if block.annotations_api.enabled else None
         self.receivers = Receivers(config, self.processor, self.recorder, security, api.add_routes if api else None)
-        self.pages = Pages(config, self.health, clock, self.recorder.collect, security)
+        self.pages = Pages(config, self.health, clock, self.recorder.collect, security, live_page=live_page)
         self._metrics = OtlpMetrics()
         self._tasks: list[asyncio.Task[None]] = []
+
+    def _build_live_page(self, config: Config, clock: Clock) -> LivePage | None:
+        """
+        One for all its listeners; `None` if it is off.
+        """
+        if any(isinstance(extension, LivePageConfig) for extension in config.active_extensions.values()):
+            return LivePage(clock, scoring_settings(config.tool_scoring), self._version)
+        return None
 
     async def start(self) -> None:
         """
@@ -88,15 +98,19 @@ class App:
             await self._evidence.start()
         for queue in self._queues.values():
             queue.start()
-        tasks = (self._tick(), self._send_metrics(), self._watch(), self.annotations.watch())
+        tasks = (self._send_metrics(), self._watch(), self.annotations.watch())
         self._tasks = [asyncio.create_task(task) for task in tasks]
+        self._ticking = asyncio.create_task(self._tick())
         await self.pages.start()
         await self.receivers.start()
         self.health.become(HealthState.READY)
         _logger.info("toolscore %s is ready", self._version)
 
     async def _tick(self) -> None:
-        while True:
+        """
+        Until the stop: a turn that has begun is ended, for it may hold the spans of a trace in its hands.
+        """
+        while self.health.state is not HealthState.DRAINING:
             try:
                 await self.processor.tick()
             except Exception:

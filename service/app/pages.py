@@ -1,8 +1,8 @@
 """
-What is served over HTTP beside OTLP: `/metrics` and health, as configured.
+What is served over HTTP beside OTLP: `/metrics`, health and the live page, as configured.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 
 from aiohttp import hdrs, web
 from msgspec import Struct
@@ -10,10 +10,11 @@ from opentelemetry.sdk.metrics.export import MetricsData
 
 from service.app.security import Security
 from service.clock import Clock
-from service.config import Config, HealthCheckConfig
+from service.config import Config, HealthCheckConfig, LivePageConfig
 from service.config.values import split_endpoint
 from service.errors import ConfigError, PermissionDenied, Unauthenticated
 from service.health import Health, add_health_routes
+from service.live_page.page import OPEN_PATHS, LivePage
 from service.telemetry.metrics_endpoint import add_metrics_route
 from service.transport_security.bearer_token import BearerTokenAuth
 from service.transport_security.tls import ServerTls
@@ -38,13 +39,27 @@ class Pages:
     """
 
     def __init__(
-        self, config: Config, health: Health, clock: Clock, collect: Callable[[], MetricsData], security: Security
+        self,
+        config: Config,
+        health: Health,
+        clock: Clock,
+        collect: Callable[[], MetricsData],
+        security: Security,
+        *,
+        live_page: LivePage | None = None,
     ) -> None:
         self._pages: list[Page] = []
         self._runners: list[web.AppRunner] = []
+        self.ports: dict[str, int] = {}
+        """The ports in use once started, by the place of the listener in the configuration."""
         for name, extension in config.active_extensions.items():
-            if isinstance(extension, HealthCheckConfig):
-                where = f"extensions::{name}"
+            where = f"extensions::{name}"
+            if isinstance(extension, LivePageConfig) and live_page is not None:
+                auth = security.bearer_token(extension.auth)
+                app = guarded(auth, open_paths=OPEN_PATHS)
+                live_page.add_routes(app, auth)
+                self._pages.append(Page(where, extension.endpoint, app, security.server_tls(extension.tls, where)))
+            elif isinstance(extension, HealthCheckConfig):
                 app = web.Application()
                 add_health_routes(app, health, clock, path=extension.path)
                 self._pages.append(Page(where, extension.endpoint, app, security.server_tls(extension.tls, where)))
@@ -68,20 +83,21 @@ class Pages:
                 await web.TCPSite(runner, host or None, port, ssl_context=tls).start()
             except OSError as error:
                 raise ConfigError([(page.where, f"{page.endpoint}: {error.strerror or error}")]) from error
+            self.ports[page.where] = runner.addresses[0][1]
 
     async def stop(self) -> None:
         for runner in self._runners:
             await runner.cleanup()
 
 
-def guarded(auth: BearerTokenAuth | None) -> web.Application:
+def guarded(auth: BearerTokenAuth | None, *, open_paths: Collection[str] = ()) -> web.Application:
     """
-    An application that lets in only who has a token, if one is asked for.
+    An application that lets in only who has a token, if one is asked for. *open_paths* are there for everybody.
     """
 
     @web.middleware
     async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if auth is not None:
+        if auth is not None and request.path not in open_paths:
             try:
                 auth.check(request.headers.get(hdrs.AUTHORIZATION))
             except Unauthenticated as error:

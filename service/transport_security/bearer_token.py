@@ -45,6 +45,10 @@ class BearerTokenAuth:
         except (OSError, ValueError) as error:
             raise ConfigError([(f"{where}::filename", str(error))]) from error
 
+    @property
+    def scheme(self) -> str:
+        return self._scheme
+
     def authorization(self) -> str:
         """
         The value of the authorization header that an exporter sends.
