@@ -150,6 +150,8 @@ class SpanView(Struct, frozen=True, eq=False):
     dropped_attributes_count: int = 0
     dropped_events_count: int = 0
     origin: Origin = NO_ORIGIN
+    keys: frozenset[str] | None = None
+    """The keys of `attributes`, if who decoded the span knows them."""
 
 
 class LogView(Struct, frozen=True, eq=False):

@@ -32,15 +32,20 @@ def decode_span(span: bytes, origin: Origin, options: DecodeOptions) -> Canonica
     A span with readable ids and undecodable attributes keeps its place in the trace, with the problem
     `span_undecodable`.
     """
+    if options.view_all or scope_may_hold_genai(origin.scope_name):
+        return _look_into(span, origin, options)
     head = read_head(span)
     if head is None:
         return None
-    if not (options.view_all or head.parent_span_id is None or scope_may_hold_genai(origin.scope_name)):
-        return _from_head(head, origin)
+    return _look_into(span, origin, options) if head.parent_span_id is None else _from_head(head, origin)
+
+
+def _look_into(span: bytes, origin: Origin, options: DecodeOptions) -> CanonicalSpan | None:
     view = view_span(span, origin)
-    if view is None:
-        return replace(_from_head(head, origin), problems=(Problem.SPAN_UNDECODABLE,))
-    return read_span(view, options.read)
+    if view is not None:
+        return read_span(view, options.read)
+    head = read_head(span)
+    return None if head is None else replace(_from_head(head, origin), problems=(Problem.SPAN_UNDECODABLE,))
 
 
 def decode_log(record: bytes, origin: Origin, options: DecodeOptions) -> LogCompletion | None:

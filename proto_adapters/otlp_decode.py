@@ -22,7 +22,7 @@ from proto_adapters.canonical import (
     SpanView,
 )
 from proto_adapters.lean_schema import DecodeError, parse_event, parse_link, parse_log, parse_span, parse_status
-from proto_adapters.split import SpanHead, read_head, read_log_ids
+from proto_adapters.split import are_ids_of, read_ids, read_log_ids
 
 _T = TypeVar("_T")
 
@@ -36,35 +36,41 @@ def digest(span: bytes) -> bytes:
     return xxh3_128_digest(span)
 
 
-def view_span(span: bytes, origin: Origin, head: SpanHead | None = None) -> SpanView | None:
+def view_span(span: bytes, origin: Origin) -> SpanView | None:
     """
-    The view of a span, or `None` if it cannot be decoded. *head* is what `read_head` gave for it, if it was read.
+    The view of a span, or `None` if it cannot be decoded.
     """
-    head = head or read_head(span)
-    if head is None:
+    ids = read_ids(span)
+    if ids is None:
         return None
     try:
         message = parse_span(span)
         status, status_message = _status(message.status)
     except DecodeError:
         return None
+    if not are_ids_of(ids, message):
+        return None
+    attributes = LazyAttributes(message.attributes)
+    # Keywords only as far as CPython takes them from the stack (places and twice the keywords up to 30); beyond that it
+    # collects a dict first, and a view costs six times as much.
     return SpanView(
-        trace_id=head.trace_id,
-        span_id=head.span_id,
-        parent_span_id=head.parent_span_id,
-        name=message.name.decode("utf-8", "replace"),
-        otel_kind=head.otel_kind,
-        start_ns=head.start_ns,
-        end_ns=head.end_ns,
-        attributes=LazyAttributes(message.attributes),
+        ids.trace_id,
+        ids.span_id,
+        ids.parent_span_id,
+        message.name.decode("utf-8", "replace"),
+        otel_kind=message.kind,
+        start_ns=message.start_ns,
+        end_ns=message.end_ns or None,
+        attributes=attributes,
         events=_lazily(message.events, _event),
         links=_lazily(message.links, _link),
         status=status,
         status_message=status_message,
-        flags=head.flags,
-        dropped_attributes_count=head.dropped_attributes_count,
-        dropped_events_count=head.dropped_events_count,
+        flags=message.flags,
+        dropped_attributes_count=message.dropped_attributes_count,
+        dropped_events_count=message.dropped_events_count,
         origin=origin,
+        keys=attributes.key_set(),
     )
 
 

@@ -18,6 +18,7 @@ from proto_adapters.canonical import NO_ATTRIBUTES, REMOTE_PARENT, Attributes, O
 from proto_adapters.lean_schema import (
     DecodeError,
     ResourceGroup,
+    SpanHeadMessage,
     SpanIdsMessage,
     parse_log_ids,
     parse_request,
@@ -305,10 +306,7 @@ def read_head(span: bytes) -> SpanHead | None:
         message = parse_span_head(span)
     except DecodeError:
         return None
-    parent = message.parent_span_id
-    if message.trace_id != ids.trace_id or message.span_id != ids.span_id:
-        return None
-    if parent != (ids.parent_span_id or b"") and (ids.parent_span_id or parent != NO_SPAN_ID):
+    if not are_ids_of(ids, message):
         return None
     return SpanHead(
         ids.trace_id,
@@ -321,6 +319,15 @@ def read_head(span: bytes) -> SpanHead | None:
         message.dropped_events_count,
         message.flags,
     )
+
+
+def are_ids_of(ids: SpanIds, message: SpanHeadMessage) -> bool:
+    """
+    Whether *message* says the same as what `read_ids` read of the same span.
+    """
+    parent = message.parent_span_id
+    is_same_parent = parent == (ids.parent_span_id or b"") or (parent == NO_SPAN_ID and not ids.parent_span_id)
+    return is_same_parent and message.span_id == ids.span_id and message.trace_id == ids.trace_id
 
 
 def _is_trace_id(value: bytes) -> bool:

@@ -293,7 +293,7 @@ _MCP_SERVER_KEYS: Final = (
     "mcp_server",
 )
 _REQUEST_ID_KEYS: Final = ("jsonrpc.request.id", "rpc.jsonrpc.request_id")
-MCP_KEYS: Final = frozenset({*_MCP_SERVER_KEYS, *_REQUEST_ID_KEYS, "mcp.session.id"})
+MCP_KEYS: Final = frozenset({*_MCP_SERVER_KEYS, *_REQUEST_ID_KEYS, "mcp.session.id", "mcp.method.name"})
 
 
 def first_identifier(facts: SpanFacts, keys: tuple[str, ...]) -> str | None:

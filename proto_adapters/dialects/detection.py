@@ -5,7 +5,8 @@ A mark is one bit of an integer: the low bits are dialects in the order of the r
 of keys are there. Keys, scopes and services are looked up through bounded memos, since producers repeat them.
 """
 
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 from typing import Final
 
 from msgspec import Struct
@@ -17,6 +18,9 @@ from proto_adapters.dialects.registry import DIALECTS
 
 _MAX_KEYS: Final = 16384
 _MAX_SCOPES: Final = 4096
+_MAX_KEY_SETS: Final = 4096
+_MAX_KEYS_LENGTH: Final = 8192
+"""Characters of all keys of a set; more are not remembered."""
 _MAX_KEY_LENGTH: Final = 512
 """Longer keys are nobody's; they would only fill the memo."""
 
@@ -94,8 +98,9 @@ for _dialect in DIALECTS:
 _VALUE_KEYS: Final = frozenset(_VALUES)
 _MESSAGES: Final = DIALECT_BITS["otel_genai_messages"]
 _CHOICES: Final = DIALECT_BITS["otel_genai_choice_events"]
-_OWN_SPAN_NAMES: Final = (("haystack.", DIALECT_BITS["haystack"]), ("claude_code.", DIALECT_BITS["claude_code"]))
+_OWN_SPAN_NAMES: Final = {name: DIALECT_BITS[name] for name in ("haystack", "claude_code")}
 """Products that write under the application's tracer, and sometimes no attribute at all."""
+_OWN_SPAN_HEADS: Final = tuple(f"{name}." for name in _OWN_SPAN_NAMES)
 
 
 class ScopeRules(Struct, frozen=True):
@@ -141,6 +146,42 @@ def _service_marks(service: str) -> int:
     )
 
 
+_UNMARKED: Final[set[str]] = set()
+"""Keys that mark nothing, as they were met. Applications add any number of them; few sets of other keys are left."""
+_KEY_SETS: Final[dict[frozenset[str], int]] = {}
+"""Sets of keys, without those, and what they mark together."""
+
+
+def _marks_of_keys(keys: frozenset[str]) -> int:
+    """
+    What the keys of a span mark together.
+
+    Looked up as a whole: a dictionary look-up for each key cost as much as protobuf's parse of half a span.
+    """
+    marking = keys - _UNMARKED
+    marks = _KEY_SETS.get(marking)
+    return _learn(marking) if marks is None else marks
+
+
+def _learn(keys: frozenset[str]) -> int:
+    """
+    Work out what *keys* mark, and remember it unless they take too much room. Both memos start anew when full.
+    """
+    marks_of = {key: _key_marks(key) if len(key) <= _MAX_KEY_LENGTH else 0 for key in keys}
+    marks = reduce(or_, marks_of.values(), 0)
+    if sum(map(len, keys)) <= _MAX_KEYS_LENGTH:
+        _make_room(_UNMARKED, _MAX_KEYS)
+        _UNMARKED.update(key for key, own in marks_of.items() if not own)
+        _make_room(_KEY_SETS, _MAX_KEY_SETS)
+        _KEY_SETS[keys - _UNMARKED] = marks
+    return marks
+
+
+def _make_room(memo: set[str] | dict[frozenset[str], int], size: int) -> None:
+    if len(memo) >= size:
+        memo.clear()
+
+
 @lru_cache(_MAX_KEYS)
 def _key_marks(key: str) -> int:
     marks = _EXACT_KEYS.get(key, 0)
@@ -184,25 +225,21 @@ def facts_of(view: SpanView) -> SpanFacts:
     """
     The facts of one span.
     """
-    attributes = view.attributes
-    scope = view.origin.scope_name
-    rules = scope_rules(scope)
-    marks = rules.marks
-    keys = frozenset(attributes)
-    for key in keys:
-        marks |= _key_marks(key) if len(key) <= _MAX_KEY_LENGTH else 0
-    if view.origin.service_name:
-        marks |= _service_marks(view.origin.service_name)
+    attributes, origin = view.attributes, view.origin
+    keys = frozenset(attributes) if view.keys is None else view.keys
+    rules = scope_rules(origin.scope_name)
+    marks = rules.marks | _marks_of_keys(keys)
+    if origin.service_name:
+        marks |= _service_marks(origin.service_name)
     for event in view.events:
         marks |= _EVENTS.get(event.name, 0)
-    for head, bit in _OWN_SPAN_NAMES:
-        if view.name.startswith(head):
-            marks |= bit
+    if view.name.startswith(_OWN_SPAN_HEADS):
+        marks |= _OWN_SPAN_NAMES[view.name.partition(".")[0]]
     if not keys.isdisjoint(_VALUE_KEYS):
         marks |= _value_marks(attributes, keys)
     if marks & _MESSAGES and marks & _CHOICES:
         marks &= ~_era_to_drop(keys)
-    return SpanFacts(view, attributes, keys, marks, scope, rules)
+    return SpanFacts(view, attributes, keys, marks, origin.scope_name, rules)
 
 
 def _value_marks(attributes: Attributes, keys: frozenset[str]) -> int:
@@ -210,8 +247,13 @@ def _value_marks(attributes: Attributes, keys: frozenset[str]) -> int:
     for key in keys & _VALUE_KEYS:
         text = text_of(attributes.get(key))
         if text is not None:
-            marks |= sum(bit for pattern, bit in _VALUES[key] if matches(pattern, text))
+            marks |= _marks_of_value(key, text[:_MAX_KEY_LENGTH])
     return marks
+
+
+@lru_cache(_MAX_SCOPES)
+def _marks_of_value(key: str, text: str) -> int:
+    return sum(bit for pattern, bit in _VALUES[key] if matches(pattern, text))
 
 
 _NEWER_KEYS: Final = frozenset({"gen_ai.provider.name", "gen_ai.output.messages", "gen_ai.output.messages_ref"})

@@ -11,7 +11,7 @@ from wire_spans import key_values
 from proto_adapters.anyvalue import LazyAttributes
 from proto_adapters.canonical import NO_ORIGIN, EventView, LinkView, SpanStatus, SpanView
 from proto_adapters.otlp_decode import LazyItems, digest, view_log, view_span
-from proto_adapters.split import read_head, read_origin
+from proto_adapters.split import read_origin
 from proto_adapters.wire import frame
 
 TRACE, SPAN, PARENT = b"T" * 16, b"S" * 8, b"P" * 8
@@ -61,16 +61,6 @@ def test_a_bare_span_has_empty_parts() -> None:
 
     assert (None, None, "", SpanStatus.UNSET) == (read.parent_span_id, read.end_ns, read.name, read.status)
     assert ({}, (), ()) == (read.attributes, read.events, read.links)
-
-
-def test_a_head_that_was_read_before_is_used() -> None:
-    span = IDS + b"\x30\x02"
-    head = read_head(span)
-
-    read = view_span(span, NO_ORIGIN, head)
-
-    assert read is not None
-    assert 2 == read.otel_kind
 
 
 @pytest.mark.parametrize(
