@@ -60,6 +60,12 @@ class ManualClock:
         self._now_ns += duration_ns
         self._monotonic_ns += duration_ns
 
+    def step(self, duration_ns: int) -> None:
+        """
+        Somebody sets the wall clock; a negative duration sets it back.
+        """
+        self._now_ns += duration_ns
+
 
 ACCEPTED = Accepted(item_count=1)
 
@@ -151,6 +157,9 @@ class RecordingSink:
         self.gate = asyncio.Event()
         """Cleared, requests wait at the door."""
         self.gate.set()
+        self.bytes_per_second: float | None = None
+        """How fast it takes requests, one after the other; `None` is at once."""
+        self._taking = asyncio.Lock()
         self.port = 0
         self._changed = asyncio.Condition()
         self._server: grpc.aio.Server | None = None
@@ -213,6 +222,9 @@ class RecordingSink:
         self.attempts += 1
         await self._notify()
         await self.gate.wait()
+        if self.bytes_per_second is not None:
+            async with self._taking:
+                await asyncio.sleep(len(request) / self.bytes_per_second)
         answer = self.script.pop(0) if self.script else self.otherwise
         return answer(request) if callable(answer) else answer
 
