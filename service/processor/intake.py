@@ -101,9 +101,19 @@ class Intake:
             decision = Decision(Trigger.ROOT_SPAN, trace.stamp)
             self._forward(taken, origin, span, decision, now_ns, since_ns=trace.closed_ns)
             return
+        self._count_after_closing(trace, now_ns)
         is_root = not trace.has_root and self._may_be_root(trace, span, ids, origin)
         self._buffer.add(trace, origin, span, is_root=is_root, now_ns=now_ns)
         taken.touched[ids.trace_id] = trace
+
+    def _count_after_closing(self, trace: BufferedTrace, now_ns: int) -> None:
+        """
+        A span opens its trace again or, if that was closed by its root, is late and will be scored.
+        """
+        if trace.is_provisional:
+            self._recorder.reopened()
+        elif trace.closed_ns is not None:
+            self._recorder.late_spans(LateAction.RESCORE, 1, now_ns - trace.closed_ns)
 
     def _open(self, trace_id: bytes, now_ns: int) -> BufferedTrace:
         trace = self._buffer.open(trace_id, now_ns)
