@@ -30,6 +30,7 @@ from service.processor.outputs import Observer
 from service.receiver.annotations_api import AnnotationsApi
 from service.telemetry.otel_recorder import OtelRecorder
 from service.telemetry.otlp_metrics import OtlpMetrics
+from service.telemetry.recorder import LossReason
 
 _logger = logging.getLogger(__name__)
 
@@ -79,6 +80,9 @@ class App:
         self.pages = Pages(config, self.health, clock, self.recorder.collect, security, live_page=live_page)
         self._metrics = OtlpMetrics()
         self._tasks: list[asyncio.Task[None]] = []
+        self._ticking: asyncio.Task[None] | None = None
+        self._is_released = False
+        """Set at a stop: nothing more comes in, and the processor's turns end."""
 
     def _build_live_page(self, config: Config, clock: Clock) -> LivePage | None:
         """
@@ -110,7 +114,7 @@ class App:
         """
         Until the stop: a turn that has begun is ended, for it may hold the spans of a trace in its hands.
         """
-        while self.health.state is not HealthState.DRAINING:
+        while not self._is_released:
             try:
                 await self.processor.tick()
             except Exception:
@@ -151,6 +155,9 @@ class App:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._is_released = True
+        if self._ticking is not None:
+            await self._ticking
         await self.processor.shutdown()
         self._flush_metrics()
         await self._drain(deadline_ns)
@@ -161,5 +168,20 @@ class App:
         _logger.info("toolscore stopped")
 
     async def _drain(self, deadline_ns: int) -> None:
-        left_ns = max(0, deadline_ns - self._clock.monotonic_ns())
-        await asyncio.gather(*(queue.stop(left_ns) for queue in self._queues.values()))
+        """
+        One try each for what is queued, and for what only now finds room in a queue; the rest is lost by name.
+        """
+        for queue in self._queues.values():
+            queue.hurry()
+        while not all(outbox.has_room for outbox in self._outboxes.values()) and self._left_ns(deadline_ns):
+            await asyncio.sleep(TICK_SECONDS)
+            for outbox in self._outboxes.values():
+                outbox.flush_due(self._clock.monotonic_ns())
+        await asyncio.gather(*(queue.stop(self._left_ns(deadline_ns)) for queue in self._queues.values()))
+        for signal, outbox in self._outboxes.items():
+            left = outbox.abandon()
+            if left and self._config.tool_scoring.buffer.journal.directory is None:
+                self.recorder.lost(signal, LossReason.SHUTDOWN, left)
+
+    def _left_ns(self, deadline_ns: int) -> int:
+        return max(0, deadline_ns - self._clock.monotonic_ns())

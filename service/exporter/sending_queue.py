@@ -115,6 +115,12 @@ class SendingQueue:
         except Exception:
             _logger.exception("telling the outcome of a request to %s failed", self._exporter)
 
+    def hurry(self) -> None:
+        """
+        From now on each request gets one more try, at once; new ones are still taken.
+        """
+        self._sender.hurry()
+
     async def stop(self, deadline_ns: int) -> None:
         """
         Take nothing more, try once what is left, within *deadline_ns*; the rest is abandoned.

@@ -7,7 +7,7 @@ stops releasing: pressure travels back to the receivers. Pure but for the outlet
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from msgspec import Struct
 
@@ -30,8 +30,10 @@ class Settlement:
     means that some may never have left.
     """
 
-    def __init__(self, settled: Callable[[bool], None]) -> None:
+    def __init__(self, settled: Callable[[bool], None], may_leave: Callable[[], bool] = lambda: True) -> None:
         self._settled = settled
+        self.may_leave = may_leave
+        """Whether anything of it may be offered to an outlet yet."""
         self._open_requests = 0
         self._is_sealed = False
         self._is_decided = True
@@ -98,6 +100,9 @@ class _Tally:
 class _Waiting(Struct):
     request: ExportRequest
     outlets: list[Outlet]
+    settlements: Collection[Settlement] = ()
+    was_refused: bool = False
+    """By an outlet that is full; otherwise it may not leave yet."""
 
 
 class Outbox:
@@ -134,19 +139,20 @@ class Outbox:
     @property
     def has_room(self) -> bool:
         """False while an outlet is full."""
-        return not self._waiting
+        return not any(waiting.was_refused for waiting in self._waiting)
 
-    def add(self, origin: Origin, items: Sequence[bytes], now_ns: int, settlement: Settlement | None = None) -> None:
+    def add(self, origin: Origin, items: Sequence[bytes], now_ns: int, *settlements: Settlement | None) -> None:
         """
-        Put *items* on their way.
+        Put *items* on their way; *settlements* follow them.
         """
         for item in items:
             if self._byte_count + self._cost(origin, item) > self._settings.request_limit_bytes:
                 self.flush()
             self._put(origin, item, now_ns)
-            if settlement is not None and settlement not in self._settlements:
-                self._settlements.add(settlement)
-                settlement.add_request()
+            for settlement in settlements:
+                if settlement is not None and settlement not in self._settlements:
+                    self._settlements.add(settlement)
+                    settlement.add_request()
         if self._item_count >= self._settings.max_items or self._byte_count >= self._settings.max_bytes:
             self.flush()
 
@@ -160,15 +166,15 @@ class Outbox:
         self._groups.setdefault(origin, []).append(item)
         self._item_count += 1
 
-    def pass_on(self, request: bytes, item_count: int, settlement: Settlement | None = None) -> None:
+    def pass_on(self, request: bytes, item_count: int, *settlements: Settlement | None) -> None:
         """
         Put a request that was received on its way as it is.
         """
-        if settlement is None:
-            self._offer(ExportRequest(self._signal, request, item_count))
-            return
-        settlement.add_request()
-        self._offer(ExportRequest(self._signal, request, item_count, _Tally(self._outlets, [settlement])))
+        following = [settlement for settlement in settlements if settlement is not None]
+        for settlement in following:
+            settlement.add_request()
+        tally = _Tally(self._outlets, following) if following else None
+        self._offer(ExportRequest(self._signal, request, item_count, tally), following)
 
     def flush_due(self, now_ns: int) -> None:
         """
@@ -190,22 +196,40 @@ class Outbox:
         request = ExportRequest(
             self._signal, join_traces(groups.items()), item_count, _Tally(self._outlets, settlements)
         )
-        self._offer(request)
+        self._offer(request, settlements)
 
-    def _offer(self, request: ExportRequest) -> None:
-        refused = [outlet for outlet in self._outlets if not _offer_to(outlet, request)]
-        if refused:
-            self._waiting.append(_Waiting(request, refused))
+    def _offer(self, request: ExportRequest, settlements: Collection[Settlement]) -> None:
+        waiting = _Waiting(request, list(self._outlets), settlements)
+        if not _leaves(waiting):
+            self._waiting.append(waiting)
             self._waiting_bytes += len(request.payload)
 
+    def abandon(self) -> int:
+        """
+        Give up what no outlet took, at the end; tells how many items will not leave by some outlet.
+        """
+        self.flush()
+        abandoned, self._waiting, self._waiting_bytes = self._waiting, deque(), 0
+        for waiting in abandoned:
+            for _ in waiting.outlets:
+                if waiting.request.done is not None:
+                    waiting.request.done(SendOutcome.ABANDONED, 0)
+        return sum(waiting.request.item_count for waiting in abandoned)
+
     def _retry(self) -> None:
-        while self._waiting:
-            waiting = self._waiting[0]
-            waiting.outlets = [outlet for outlet in waiting.outlets if not _offer_to(outlet, waiting.request)]
-            if waiting.outlets:
-                return
-            self._waiting.popleft()
-            self._waiting_bytes -= len(waiting.request.payload)
+        while self._waiting and _leaves(self._waiting[0]):
+            self._waiting_bytes -= len(self._waiting.popleft().request.payload)
+
+
+def _leaves(waiting: _Waiting) -> bool:
+    """
+    Offer it to the outlets that have not taken it; whether all have now.
+    """
+    if not all(settlement.may_leave() for settlement in waiting.settlements):
+        return False
+    waiting.outlets = [outlet for outlet in waiting.outlets if not _offer_to(outlet, waiting.request)]
+    waiting.was_refused = bool(waiting.outlets)
+    return not waiting.outlets
 
 
 def _offer_to(outlet: Outlet, request: ExportRequest) -> bool:

@@ -158,3 +158,16 @@ def test_without_an_outlet_items_are_settled_when_they_would_have_left() -> None
     outbox.flush()
 
     assert [True] == decided
+
+
+def test_what_no_outlet_took_is_given_up_at_the_end() -> None:
+    decided: list[bool] = []
+    full = RecordingOutlet()
+    full.is_full = True
+    outbox = Outbox(Signal.TRACES, [RecordingOutlet(), full])
+    settlement = Settlement(decided.append)
+    outbox.add(*origin_and_spans("a", "b"), 0, settlement)
+    settlement.seal()
+
+    assert (2, [False], 0) == (outbox.abandon(), decided, outbox.size)
+    assert 0 == outbox.abandon()
