@@ -23,12 +23,20 @@ class Prometheus:
     peer: Peer
     url: str
 
-    def query(self, expression: str) -> dict[frozenset[tuple[str, str]], float]:
+    def query(self, expression: str, at: float | None = None) -> dict[frozenset[tuple[str, str]], float]:
         """
-        The value of each series that an instant query gives, by its labels.
+        The value of each series that an instant query gives, by its labels; now, or *at* a Unix time.
         """
-        result = self._get("query", query=expression)["data"]["result"]
+        moment = {} if at is None else {"time": f"{at:.3f}"}
+        result = self._get("query", query=expression, **moment)["data"]["result"]
         return {frozenset(each["metric"].items()): float(each["value"][1]) for each in result}
+
+    def last_scrape(self, target: str) -> float:
+        """
+        When the newest samples of *target* were taken.
+        """
+        (found,) = self.query(f'timestamp(up{{instance="{target}"}})').values()
+        return found
 
     def exemplars(self, selector: str, start: float, end: float) -> list[dict[str, str]]:
         """

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from e2e.peers import free_port, running
+from e2e.peers import Peer, free_port, running
 
 Settings = dict[str, Any]
 
@@ -36,10 +36,18 @@ def toolscore(directory: Path, downstream: str, tool_scoring: Settings) -> Itera
     The service with these settings of its `tool_scoring` block, sending all three signals to the address *downstream*.
     """
     addresses = Addresses()
-    file = configuration_file(directory, addresses, downstream, tool_scoring)
-    command = [sys.executable, "-m", "service", "serve", "--config", str(file)]
-    with running(command, directory / "toolscore.log", ready=addresses.ready):
+    with serving(configuration_file(directory, addresses, downstream, tool_scoring), addresses):
         yield addresses
+
+
+@contextmanager
+def serving(file: Path, addresses: Addresses) -> Iterator[Peer]:
+    """
+    The service with the configuration *file*, which makes it listen on *addresses*.
+    """
+    command = [sys.executable, "-m", "service", "serve", "--config", str(file)]
+    with running(command, file.with_suffix(".log"), ready=addresses.ready) as peer:
+        yield peer
 
 
 def configuration_file(directory: Path, addresses: Addresses, downstream: str, tool_scoring: Settings) -> Path:

@@ -44,7 +44,7 @@ def agent_tool_quality() -> dashboard.Dashboard:
         _labels("selection", "Selection metric", "gen_ai_evaluation_name", scores, "tool_selection_accuracy")
     )
     verdicts = f'{quality.EVALUATIONS}{{outcome=~"true|false|undetermined"}}'
-    board.with_variable(_labels("condition", "Condition", "gen_ai_evaluation_name", verdicts))
+    board.with_variable(_labels("condition", "Condition", "gen_ai_evaluation_name", verdicts, only_known=True))
     return board
 
 
@@ -81,9 +81,12 @@ def _board(title: str, description: str, rows: tuple[Row, ...]) -> dashboard.Das
     return board
 
 
-def _labels(name: str, title: str, label: str, series: str, default: str = "") -> dashboard.QueryVariable:
+def _labels(
+    name: str, title: str, label: str, series: str, default: str = "", *, only_known: bool = False
+) -> dashboard.QueryVariable:
     """
-    A choice among the values of *label*; all of them, an absent one included, unless *default* is given.
+    A choice among the values of *label*: at first *default*, or all of them. All includes series without the label,
+    unless *only_known* is said.
     """
     query = f"label_values({series}, {label})"
     variable = dashboard.QueryVariable(name).label(title).datasource(PROMETHEUS).query(query).definition(query)
@@ -91,4 +94,6 @@ def _labels(name: str, title: str, label: str, series: str, default: str = "") -
     variable.include_all(include_all=True).multi(multi=True)
     if default:
         return variable.current(VariableOption(text=[default], value=[default], selected=True))
-    return variable.all_value(".*").current(VariableOption(text=["All"], value=["$__all"], selected=True))
+    if not only_known:
+        variable.all_value(".*")
+    return variable.current(VariableOption(text=["All"], value=["$__all"], selected=True))

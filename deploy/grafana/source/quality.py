@@ -127,7 +127,7 @@ SELECTION_ROW = Row(
             (Query(rate(f"{SCORE}_bucket", SELECTION, "le"), "{{le}}", exemplars=True),),
         ),
         Panel(
-            "Missing tools",
+            "Missing tools of all runs",
             "bars",
             "short",
             "The required tools that were missing most often.",

@@ -113,20 +113,16 @@ EXPORTER_ROW = Row(
             of_each_signal(f"{EXPORTER}_send_failed", "error_type"),
         ),
         Panel(
-            "Rejected by downstream",
+            "Not taken by downstream or by the queue",
             "stacked",
             "cps",
-            "Items that downstream rejected out of requests that it took.",
-            "Downstream rejected nothing",
-            of_each_signal(f"{EXPORTER}_rejected", "exporter"),
-        ),
-        Panel(
-            "Queue was full",
-            "stacked",
-            "cps",
-            "Items that found the sending queue full.",
-            "The queue was never full",
-            of_each_signal(f"{EXPORTER}_enqueue_failed", "exporter"),
+            "Items that downstream rejected out of requests that it took, and items that found the sending queue full.",
+            "Everything was taken",
+            (
+                *of_each_signal(f"{EXPORTER}_rejected", "exporter"),
+                *of_each_signal(f"{EXPORTER}_enqueue_failed", "exporter"),
+            ),
+            width=24,
         ),
     ),
 )
