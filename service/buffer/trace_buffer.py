@@ -189,6 +189,29 @@ class TraceBuffer:
         self._schedule(trace)
         return trace
 
+    def restore(self, trace: BufferedTrace) -> None:
+        """
+        Take a trace that an earlier process held.
+        """
+        traces = self._open if trace.is_open else self._closed
+        traces[trace.trace_id] = trace
+        self._schedule(trace)
+
+    def postpone(self, trace: BufferedTrace, until_ns: int) -> None:
+        """
+        Let no timer of *trace* end before *until_ns*.
+        """
+        missing_ns = until_ns - self.due(trace).at_ns
+        if missing_ns <= 0:
+            return
+        trace.first_ns += missing_ns
+        trace.last_ns += missing_ns
+        if trace.closed_ns is not None:
+            trace.closed_ns += missing_ns
+        if trace.late_since_ns is not None:
+            trace.late_since_ns += missing_ns
+        self._schedule(trace)
+
     def add(self, trace: BufferedTrace, origin: Origin, span: bytes, *, is_root: bool, now_ns: int) -> None:
         """
         Hold one span of *trace*. The caller ends its run of additions with `update_size`.
@@ -205,12 +228,11 @@ class TraceBuffer:
 
     def _add_to_closed(self, trace: BufferedTrace, now_ns: int) -> None:
         """
-        A provisionally closed trace opens again; to any other closed one the span is late.
+        A provisionally closed trace opens again; any other closed one is scored again, if the span is no copy.
         """
         if trace.is_provisional:
             self._reopen(trace, now_ns)
         else:
-            trace.facts.add(CoverageReason.LATE_SPAN)
             self.touch_late(trace, now_ns)
 
     def settle_arrivals(self, trace: BufferedTrace, now_ns: int) -> None:
@@ -271,6 +293,11 @@ class TraceBuffer:
         What happened to *trace* since its first span came.
         """
         return {reason for reason, at_ns in self._marks.items() if at_ns >= trace.opened_ns}
+
+    @property
+    def evidence_size(self) -> int:
+        """Bytes of evidence that closed traces keep without their spans."""
+        return sum(trace.evidence.size for trace in self._closed.values())
 
     def limit_of(self, trace: BufferedTrace) -> Trigger | None:
         return exceeded_limit(self._settings, span_count=trace.span_count, byte_count=trace.byte_count)
