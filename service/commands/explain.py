@@ -22,7 +22,7 @@ from service.config.root_span import root_condition
 from service.errors import ConfigError
 from service.replay.explanation import ExplainedSpan, ExplainedTrace, explain_trace
 from service.replay.files import UnreadableFile, read_requests
-from service.replay.traces import collect_traces
+from service.replay.traces import collect_traces, names_of_headers
 from service.telemetry.logs import safe
 
 UNREADABLE = 1
@@ -51,8 +51,10 @@ def _explain_file(file: Path, config: Config) -> Iterator[tuple[list[ExplainedSp
     block = config.tool_scoring
     assessor = build_assessor(block)
     condition = root_condition(block.root_span_condition)
-    for trace in collect_traces(read_requests(file), decode_options(block)).values():
-        yield explain_trace(trace, assessor, condition, file=str(file))
+    requests = list(read_requests(file))
+    names = names_of_headers(requests)
+    for trace in collect_traces(requests, decode_options(block)).values():
+        yield explain_trace(trace, assessor, condition, file=str(file), names=names)
 
 
 def _print_json(spans: list[ExplainedSpan], trace: ExplainedTrace) -> None:
@@ -65,7 +67,8 @@ def _print_tree(spans: list[ExplainedSpan], trace: ExplainedTrace) -> None:
     console.print(span_tree(spans, Text(f"trace {trace.trace_id}", style="bold")))
     calls = ", ".join(safe(call.name) for call in trace.calls) or "none"
     reasons = f" ({', '.join(trace.reasons)})" if trace.reasons else ""
-    console.print(Text(f"calls: {calls}\nshape: {trace.shape or 'none'}\ncoverage: {trace.coverage}{reasons}\n"))
+    shape = "none, only an MCP server's spans" if trace.server_only else trace.shape or "none"
+    console.print(Text(f"calls: {calls}\nshape: {shape}\ncoverage: {trace.coverage}{reasons}\n"))
 
 
 def span_tree(spans: list[ExplainedSpan], title: Text) -> Tree:

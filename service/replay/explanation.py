@@ -2,13 +2,22 @@
 Explanations: how spans were read, as plain values for tables, JSON lines and the live page (design §14).
 """
 
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from proto_adapters.canonical import CanonicalSpan, SpanKind, ToolCall
 from service.evidence import ToolEvidence
 from service.replay.traces import RecordedTrace, assess
-from service.root_condition import RootCondition
+from service.root_condition import RootCondition, by_start
 from service.scoring.assessment import Assessment, Assessor
+
+SpanNames = Mapping[tuple[bytes, bytes], str]
+"""Trace id and span id -> the span's name, of spans of which only the header was read."""
+NO_NAMES: Final[SpanNames] = MappingProxyType({})
 
 
 class ExplainedCall(Struct, frozen=True):
@@ -59,27 +68,49 @@ class ScoredCall(Struct, frozen=True, kw_only=True):
 
 class ExplainedTrace(Struct, frozen=True, kw_only=True, tag="trace"):
     """
-    What the scorers see of one trace.
+    What the scorers see of one trace. A fragment that only MCP servers wrote is not scored (reference §5.5).
     """
 
     file: str
     trace_id: str
     session_id: str | None
     shape: str | None
+    server_only: bool
     calls: list[ScoredCall]
     coverage: str
     reasons: list[str] = field(default_factory=list)
 
 
 def explain_trace(
-    trace: RecordedTrace, assessor: Assessor, condition: RootCondition, *, file: str
+    trace: RecordedTrace, assessor: Assessor, condition: RootCondition, *, file: str, names: SpanNames = NO_NAMES
 ) -> tuple[list[ExplainedSpan], ExplainedTrace]:
     """
     Every span of a recorded trace, and the trace.
     """
     assessment, _ = assess(trace, assessor, condition)
-    spans = [explain_span(span, file=file) for span in assessment.trace.spans]
-    return spans, _explained(assessment, trace.trace_id, file)
+    spans = sorted([*assessment.trace.spans, *_announcements(trace, assessment.trace.spans)], key=by_start)
+    named = (replace(span, name=span.name or names.get((span.trace_id, span.span_id), "")) for span in spans)
+    return [explain_span(span, file=file) for span in named], _explained(assessment, trace.trace_id, file)
+
+
+def _announcements(trace: RecordedTrace, told: Sequence[CanonicalSpan]) -> Iterator[CanonicalSpan]:
+    """
+    Pending spans, which stand for another span and for nothing of their own: ignored (X2), or replaced by it (X3).
+    """
+    shown = {span.span_id for span in told}
+    real = {span.span_id for span in told if not span.pending}
+    for span in trace.spans:
+        if span.pending and span.span_id not in shown:
+            rule = "X2" if span.pending_for in real else "X3"
+            yield CanonicalSpan(
+                trace_id=span.trace_id,
+                span_id=span.span_id,
+                parent_span_id=span.pending_for,
+                name=span.name,
+                dialects=span.dialects,
+                kind_rule=rule,
+                start_ns=span.start_ns,
+            )
 
 
 def explain_span(span: CanonicalSpan, *, file: str = "") -> ExplainedSpan:
@@ -112,8 +143,9 @@ def _explained(assessment: Assessment, trace_id: bytes, file: str) -> ExplainedT
         file=file,
         trace_id=trace_id.hex(),
         session_id=trace.session_id,
-        shape=trace.shape,
-        calls=[_scored(call) for call in seen_calls(evidence)],
+        shape=None if trace.server_only else trace.shape,
+        server_only=trace.server_only,
+        calls=[] if trace.server_only else [_scored(call) for call in seen_calls(evidence)],
         coverage=evidence.coverage.label,
         reasons=list(evidence.coverage.reasons),
     )

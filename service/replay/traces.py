@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from proto_adapters.canonical import CanonicalSpan, Origin
 from proto_adapters.decoding import DecodeOptions, decode_log, decode_span
-from proto_adapters.otlp_decode import digest
+from proto_adapters.dialects import scope_may_hold_genai
+from proto_adapters.otlp_decode import digest, view_span
 from proto_adapters.split import OriginTable, read_ids, split_logs, split_traces
 from service.buffer.trace_evidence import TraceEvidence
 from service.evidence import CoverageReason, Trigger
@@ -114,6 +115,20 @@ def collect_traces(requests: Iterable[RecordedRequest], options: DecodeOptions) 
                 for record in records:
                     collector.add_log(origin, record)
     return collector.finish()
+
+
+def names_of_headers(requests: Iterable[RecordedRequest]) -> dict[tuple[bytes, bytes], str]:
+    """
+    The names of spans of which only the header is read, by trace id and span id. Raises `UndecodableRequest`.
+    """
+    origins = OriginTable()
+    names = {}
+    for signal, payload in requests:
+        for origin, spans in split_traces(payload, origins).groups if signal is Signal.TRACES else ():
+            if not scope_may_hold_genai(origin.scope_name):
+                views = (view_span(span, origin) for span in spans)
+                names.update({(view.trace_id, view.span_id): view.name for view in views if view is not None})
+    return names
 
 
 def assess_all(trace: RecordedTrace, assessor: Assessor, condition: RootCondition) -> list[tuple[Assessment, Trigger]]:
