@@ -17,6 +17,8 @@ MAX_JSON_DECODES: Final = 2
 
 ABSENT_VALUES: Final = frozenset({"", "__REDACTED__", "<REDACTED>", "readacted"})
 """Texts that stand for an absent value at any key (reference §5.3)."""
+_LONGEST_ABSENT: Final = max(map(len, ABSENT_VALUES))
+"""Longer texts need not be hashed to see that they are none of these."""
 
 ABSENT_NAMES: Final = ABSENT_VALUES | {
     "unknown",
@@ -39,9 +41,9 @@ def text_of(value: AttributeValue) -> str | None:
     """
     *value* as text, or `None` if it is no text or a placeholder.
     """
-    if type(value) is not str or value in ABSENT_VALUES or value.startswith(SCRUBBED_PREFIX):
+    if type(value) is not str or value.startswith(SCRUBBED_PREFIX):
         return None
-    return value
+    return None if len(value) <= _LONGEST_ABSENT and value in ABSENT_VALUES else value
 
 
 def identifier_of(value: AttributeValue) -> str | None:
@@ -125,8 +127,8 @@ def clean_call_id(value: AttributeValue, name: str = "") -> str | None:
     call_id = identifier_of(value)
     if call_id is None or call_id in ABSENT_CALL_IDS:
         return None
-    made_up = bool(name) and call_id.startswith(f"{name}_") and call_id[len(name) + 1 :].isdigit()
-    return None if made_up else call_id
+    made_up = bool(name) and call_id.startswith(name) and call_id.startswith(f"{name}_")
+    return None if made_up and call_id[len(name) + 1 :].isdigit() else call_id
 
 
 def index_of(part: str) -> int | None:

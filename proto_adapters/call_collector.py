@@ -86,7 +86,7 @@ class CallCollector:
         """
         The model said *text*.
         """
-        if any(mark in text for mark in _UNREADABLE_MARKS):
+        if any(map(text.__contains__, _UNREADABLE_MARKS)):
             self.lost_calls = True
         elif text.strip() and text_of(text) is not None:
             self.has_text = True
@@ -150,7 +150,7 @@ def _is_melted(call_id: AttributeValue, arguments: AttributeValue) -> bool:
     """
     Several ids in one, or several JSON objects glued together as the arguments.
     """
-    if type(call_id) is str and any(call_id.count(prefix) > 1 for prefix in _ID_PREFIXES):
+    if type(call_id) is str and max(map(call_id.count, _ID_PREFIXES)) > 1:
         return True
     if type(arguments) is str and "}{" in arguments and looks_like_json(arguments):
         return type(decoded(arguments, 1)) is str

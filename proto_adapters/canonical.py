@@ -59,7 +59,7 @@ class CompletionState(StrEnum):
 
     @property
     def is_readable(self) -> bool:
-        return self in {CompletionState.READ, CompletionState.NONE}
+        return self is CompletionState.READ or self is CompletionState.NONE
 
 
 class SpanStatus(StrEnum):

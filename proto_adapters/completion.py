@@ -48,21 +48,14 @@ FieldReader = Callable[[SpanFacts, CallCollector], bool]
 
 class OutputField(Struct, frozen=True):
     """
-    One place where an answer may stand, and what a span must have for a look to be worth while.
+    One place where an answer may stand, and what a span must have for a look to be worth while: a key, keys of a sort
+    (`mark`), or any event.
     """
 
     source: str
     read: FieldReader
     key: str = ""
     mark: int = 0
-
-    def may_be_in(self, facts: SpanFacts) -> bool:
-        """
-        Whether the span can have the field: its key, its sort of keys, or (with neither) any event.
-        """
-        if self.key:
-            return self.key in facts.keys
-        return bool(facts.marks & self.mark) if self.mark else bool(facts.view.events)
 
 
 # ---- readers of one field each ----
@@ -249,6 +242,24 @@ OUTPUT_FIELDS: Final[tuple[OutputField, ...]] = (
 )
 """The output fields in the order of the reference, then fields that only tell that something was said."""
 
+_PLACES_BY_KEY: Final = {field.key: place for place, field in enumerate(OUTPUT_FIELDS) if field.key}
+_PLACES_BY_MARK: Final = [(field.mark, place) for place, field in enumerate(OUTPUT_FIELDS) if field.mark]
+_PLACES_OF_EVENTS: Final = [place for place, field in enumerate(OUTPUT_FIELDS) if not field.key and not field.mark]
+_OUTPUT_KEYS: Final = frozenset(_PLACES_BY_KEY)
+_OUTPUT_MARKS: Final = HAS_FLATTENED_COMPLETION | HAS_FLATTENED_OUTPUT | HAS_OPENINFERENCE_OUTPUT
+
+
+def _fields_in(facts: SpanFacts) -> list[OutputField]:
+    """
+    The fields that the span may have, in their order. A span has few of them.
+    """
+    places = [_PLACES_BY_KEY[key] for key in facts.keys & _OUTPUT_KEYS]
+    if facts.marks & _OUTPUT_MARKS:
+        places += [place for mark, place in _PLACES_BY_MARK if facts.marks & mark]
+    if facts.view.events:
+        places += _PLACES_OF_EVENTS
+    return [OUTPUT_FIELDS[place] for place in sorted(places)]
+
 
 # ---- the completion ----
 
@@ -279,9 +290,7 @@ def _read_fields(facts: SpanFacts, collector: CallCollector) -> bool:
     What was cut or lost in earlier fields does not matter once a later one tells the calls.
     """
     has_field = truncated = lost_calls = False
-    for field in OUTPUT_FIELDS:
-        if not field.may_be_in(facts):
-            continue
+    for field in _fields_in(facts):
         collector.source, collector.truncated, collector.lost_calls = field.source, False, False
         has_field = field.read(facts, collector) or has_field
         if collector.calls:
@@ -368,10 +377,9 @@ def _finish_reasons(facts: SpanFacts) -> Iterator[str]:
     """
     Finish reasons that stand as attributes: an array, the JSON of one (Agent Framework, Mastra), or one text.
     """
-    if facts.keys.isdisjoint(_FINISH_SET):
-        return
-    for key in _FINISH_KEYS:
-        if key in facts.keys:
+    present = facts.keys & _FINISH_SET
+    for key in _FINISH_KEYS if present else ():
+        if key in present:
             value = decoded(facts.value(key), 1)
             for reason in value if isinstance(value, list) else [value]:
                 if (text := text_of(reason)) is not None:
@@ -385,5 +393,9 @@ def read_response_id(facts: SpanFacts) -> str | None:
     """
     The id of the provider's response, by which spans of one completion are joined.
     """
-    found = (facts.text(key) for key in _RESPONSE_ID_KEYS if key in facts.keys)
-    return next((response_id for response_id in found if response_id not in (None, "null", "None")), None)
+    for key in _RESPONSE_ID_KEYS:
+        if key in facts.keys:
+            response_id = facts.text(key)
+            if response_id not in (None, "null", "None"):
+                return response_id
+    return None

@@ -189,8 +189,9 @@ class _Walk:
     def mapping(self, node: Node, depth: int, *, is_call_list: bool) -> None:
         if _is_rejected(node):
             return
-        for key in _FINISHES:
-            self.collector.note_finish(node.get(key))
+        if not node.keys().isdisjoint(_FINISHES):
+            for key in _FINISHES:
+                self.collector.note_finish(node.get(key))
         if self.call(node, is_call_list=is_call_list):
             return
         calls = len(self.collector.calls)
@@ -221,10 +222,7 @@ class _Walk:
         """
         Whether *node* is a call, which is then noted.
         """
-        wrapped = [inner for key in _WRAPPERS if isinstance(inner := node.get(key), dict)]
-        for inner in wrapped:
-            self.note_call(inner, _executed_by(node))
-        if wrapped:
+        if not node.keys().isdisjoint(_WRAPPERS) and self.wrapped_calls(node):
             if type(text := node.get("content")) is str:
                 self.collector.note_text(text)
             return True
@@ -236,6 +234,15 @@ class _Walk:
             self.note_call(node, "client")
             return True
         return False
+
+    def wrapped_calls(self, node: Node) -> bool:
+        """
+        Whether *node* is an envelope around calls, which are then noted.
+        """
+        wrapped = [inner for key in _WRAPPERS if isinstance(inner := node.get(key), dict)]
+        for inner in wrapped:
+            self.note_call(inner, _executed_by(node))
+        return bool(wrapped)
 
     def note_call(self, node: Node, executed_by: ExecutedBy) -> None:
         """
@@ -281,4 +288,8 @@ def _hosted_name(node: Node) -> str | None:
 
 
 def _first(node: Node, keys: tuple[str, ...]) -> AttributeValue:
-    return next((node[key] for key in keys if node.get(key) is not None), None)
+    for key in keys:
+        value = node.get(key)
+        if value is not None:
+            return value
+    return None

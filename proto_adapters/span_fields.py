@@ -2,7 +2,7 @@
 Fields that spans of any kind may tell: the session, the agent, and whether the work failed. Pure. Reference §5.3.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from proto_adapters.attribute_values import (
@@ -78,11 +78,9 @@ def read_session(
     return None, None
 
 
-def _known_keys(keys: frozenset[str], scope: str) -> Iterator[str]:
-    present = keys & SESSION_KEY_SET
-    for key in SESSION_KEYS if len(present) > 1 else present:
-        if key in present and scope == _SESSION_SCOPES.get(key, scope):
-            yield key
+def _known_keys(keys: frozenset[str], scope: str) -> Sequence[str]:
+    present = [key for key in keys & SESSION_KEY_SET if scope == _SESSION_SCOPES.get(key, scope)]
+    return sorted(present, key=SESSION_KEYS.index) if len(present) > 1 else present
 
 
 def _session_id(value: AttributeValue) -> str | None:
@@ -155,9 +153,11 @@ def read_status(facts: SpanFacts) -> tuple[SpanStatus, str | None]:
     The status of the work, and the type of its error. An `exception` event alone is no error.
     """
     status = facts.view.status
+    if status is not SpanStatus.ERROR and facts.keys.isdisjoint(_ERROR_KEYS):
+        return status, None
     error_type = identifier_of(facts.value("error.type"))
-    if status is not SpanStatus.ERROR and not facts.keys.isdisjoint(_ERROR_KEYS):
-        status = SpanStatus.ERROR if error_type is not None or _tells_an_error(facts) else status
+    if error_type is not None or _tells_an_error(facts):
+        status = SpanStatus.ERROR
     if status is SpanStatus.ERROR and error_type is None:
         error_type = _exception_type(facts.view.events)
     return status, error_type

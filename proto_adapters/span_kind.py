@@ -17,7 +17,7 @@ from typing import Final
 from msgspec import Struct
 
 from proto_adapters.attribute_values import text_of
-from proto_adapters.canonical import SpanKind
+from proto_adapters.canonical import AttributeValue, SpanKind
 from proto_adapters.dialects import haystack
 from proto_adapters.dialects.claude_code import CLAUDE_CODE
 from proto_adapters.dialects.codex import MCP_CALL, REQUEST_SPANS
@@ -87,12 +87,46 @@ def decide_kind(facts: SpanFacts) -> KindDecision:
     """
     The kind of the span by the first rule that answers.
     """
+    decision = _remembered_decision(facts) or _by_method(facts) or _by_weak_evidence(facts)
+    return decision or _by_span_name(facts) or KindDecision(SpanKind.UNKNOWN, "K9")
+
+
+def _by_strong_evidence(facts: SpanFacts) -> KindDecision | None:
+    """
+    K0 to K5, the steps that read nothing but the name, the scope, the marks and the values at `DECIDING_KEYS`.
+    """
     dropped = _dropped(facts)
     if dropped is not None:
         return dropped
     claims = tuple(_claims(facts))
-    decision = _corrected(facts, claims) or _claimed(claims) or _by_method(facts) or _by_weak_evidence(facts)
-    return decision or _by_span_name(facts) or KindDecision(SpanKind.UNKNOWN, "K9")
+    return _corrected(facts, claims) or _claimed(claims)
+
+
+_DECISIONS: Final[dict[object, KindDecision | None]] = {}
+_MAX_DECISIONS: Final = 8192
+_MAX_TEXT: Final = 128
+
+
+def _remembered_decision(facts: SpanFacts) -> KindDecision | None:
+    """
+    As `_by_strong_evidence`, which is asked once for equal evidence.
+
+    What it reads has few values, and asking it costs as much as one and a half protobuf parses of the span.
+    """
+    keys = facts.keys & DECIDING_KEYS
+    values = tuple(map(facts.attributes.__getitem__, keys))
+    if "tool_name" in facts.keys or not all(map(_is_short, (facts.view.name, *values))):
+        return _by_strong_evidence(facts)  # Codex, where the presence of an id decides as well; or what fills the memo
+    evidence = facts.scope, facts.view.name, facts.marks, keys, values
+    if evidence not in _DECISIONS:
+        if len(_DECISIONS) >= _MAX_DECISIONS:
+            _DECISIONS.clear()
+        _DECISIONS[evidence] = _by_strong_evidence(facts)
+    return _DECISIONS[evidence]
+
+
+def _is_short(value: AttributeValue) -> bool:
+    return type(value) is str and len(value) <= _MAX_TEXT
 
 
 # ---- K0: spans that are no work, or only wrap it ----
@@ -139,6 +173,13 @@ _FAMILIES: Final[tuple[tuple[KindKey, Dialect, str], ...]] = (
     (SPAN_KIND_NAME, GEN_AI_SPAN_KIND, "K4"),
 )
 _NATIVE_KEYS: Final = frozenset(kind_key.key for kind_key, _ in _NATIVE)
+DECIDING_KEYS: Final = (
+    _NATIVE_KEYS
+    | {kind_key.key for kind_key, _, _ in _FAMILIES}
+    | {OPERATION, TRACELOOP_KIND, MCP_METHOD, SPAN_TYPE, haystack.COMPONENT_TYPE, "gen_ai.tool.name", "span.type"}
+    | {"entity.type", "rpc.method", "rpc.system", "tool.name"}
+)
+"""What K0 to K5 read."""
 _OWN_OPERATIONS: Final = tuple((DIALECT_BITS[dialect.id], dialect) for dialect in DIALECTS if dialect.operations)
 _BY_OPERATION: Final = sum(DIALECT_BITS[dialect.id] for dialect in DIALECTS if dialect.kind_key is None)
 

@@ -5,11 +5,11 @@ Reference §5.3, names by the rules N1 to N3 of §6.
 """
 
 from collections.abc import Callable, Mapping
-from hashlib import blake2b
 from typing import Final
 
 import msgspec
 from msgspec import Struct
+from xxhash import xxh3_128_digest
 
 from proto_adapters.attribute_values import clean_call_id, clean_name, decoded, identifier_of, text_of
 from proto_adapters.canonical import AttributeValue
@@ -270,6 +270,9 @@ def _unwrapped(value: dict[str, AttributeValue]) -> dict[str, AttributeValue] | 
     return value
 
 
+_in_key_order = msgspec.json.Encoder(order="deterministic")
+
+
 def arguments_digest(arguments: dict[str, AttributeValue] | None) -> bytes | None:
     """
     A digest that is equal for equal arguments, whatever the order of their keys.
@@ -277,10 +280,10 @@ def arguments_digest(arguments: dict[str, AttributeValue] | None) -> bytes | Non
     if arguments is None:
         return None
     try:
-        canonical = msgspec.json.encode(arguments, order="deterministic")
+        canonical = _in_key_order.encode(arguments)
     except (TypeError, ValueError, RecursionError):
         return None
-    return blake2b(canonical, digest_size=16).digest()
+    return xxh3_128_digest(canonical)
 
 
 # ---- MCP ----

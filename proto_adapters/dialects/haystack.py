@@ -21,6 +21,7 @@ SPAN_KINDS: Final[dict[str, SpanKind]] = {
     "haystack.component.run": SpanKind.CHAIN,
     "haystack.tracing.auto_enable": SpanKind.CHAIN,
 }
+COMPONENT_TYPE: Final = "haystack.component.type"
 _COMPONENT: Final = "haystack.component.run"
 _COMPONENT_SUFFIXES: Final = (
     ("ChatGenerator", SpanKind.LLM),
@@ -36,7 +37,7 @@ def span_kind(name: str, attributes: Attributes) -> SpanKind | None:
     The kind that a span name of Haystack tells, for a component by the type of the component.
     """
     if name == _COMPONENT:
-        component = text_of(attributes.get("haystack.component.type")) or ""
+        component = text_of(attributes.get(COMPONENT_TYPE)) or ""
         return next((kind for suffix, kind in _COMPONENT_SUFFIXES if component.endswith(suffix)), SpanKind.CHAIN)
     return SPAN_KINDS.get(name)
 
