@@ -22,13 +22,16 @@ from service.limits import MemoryLimiter, Unlimited
 from service.pipeline import Signal
 from service.processor.acknowledging import Acknowledgements
 from service.processor.closing import Closer
+from service.processor.durability import NO_JOURNAL, Durability
 from service.processor.early import EarlyVerdicts
 from service.processor.intake import Intake
+from service.processor.journalled import Journalled
 from service.processor.outbox import Outbox
 from service.processor.outputs import Observer, Outputs
 from service.processor.pressure import MemoryLevel, Pressure
 from service.processor.processor import Processor
 from service.processor.reading import Reader
+from service.processor.recovery import Recovery
 from service.processor.sessions import NO_SESSIONS, Sessions, SessionTracker
 from service.processor.settings import MEBIBYTE, ProcessorSettings
 from service.scoring.assessment import Assessor
@@ -60,15 +63,18 @@ def build_processor(
     version: str,
     observers: Sequence[Observer] = (),
     annotations: Mapping[str, Mapping[str, str]] | None = None,
+    journal: Journalled | None = None,
 ) -> Processor:
     """
     The processor with its buffer, scorers and outputs.
     """
-    settings = processor_settings(config, process_start_ns=clock.now_ns())
+    settings = processor_settings(config, process_start_ns=journal.since_ns if journal else clock.now_ns())
+    durability: Durability = journal or NO_JOURNAL
     origins = OriginTable()
     buffer = TraceBuffer(settings.completion)
     decisions = DecisionCache(settings.decision_cache_size)
-    logs = WaitingLogs(limit=MAX_WAITING_LOGS, timeout_ns=settings.completion.trace_timeout_ns)
+    timeout_ns = settings.completion.trace_timeout_ns
+    logs = WaitingLogs(limit=MAX_WAITING_LOGS, timeout_ns=timeout_ns, dropped=durability.logs_dropped)
     spans = outboxes[Signal.TRACES]
     events = outboxes[Signal.LOGS] if config.exporters_of(Signal.LOGS) else None
     outputs = Outputs(
@@ -93,6 +99,7 @@ def build_processor(
         recorder=recorder,
         clock=clock,
         sessions=sessions,
+        journal=durability,
     )
     acknowledgements = Acknowledgements(settings, outboxes)
     pressure = Pressure(
@@ -111,12 +118,26 @@ def build_processor(
         reader = Reader(settings.decoding, recorder)
         early = EarlyVerdicts(reader, buffer=buffer, assessor=assessor, outputs=outputs, clock=clock)
     intake = Intake(settings, buffer=buffer, decisions=decisions, logs=logs, spans=spans, recorder=recorder)
+    recovery = None
+    if journal is not None:
+        recovery = Recovery(
+            journal,
+            settings,
+            buffer=buffer,
+            decisions=decisions,
+            intake=intake,
+            outboxes=outboxes,
+            origins=origins,
+            recorder=recorder,
+            clock=clock,
+        )
     _observe(
         recorder,
         {
             Gauge.TRACES_ACTIVE: lambda: buffer.open_count,
             Gauge.BUFFER_SIZE: lambda: pressure.size,
             Gauge.BUFFER_LIMIT: lambda: settings.max_buffer_bytes,
+            Gauge.EVIDENCE_SIZE: lambda: buffer.evidence_size,
             Gauge.DECISION_CACHE_SIZE: lambda: len(decisions),
             Gauge.ORIGINS: lambda: len(origins),
             Gauge.LOGS_WAITING: lambda: len(logs),
@@ -136,6 +157,8 @@ def build_processor(
         clock=clock,
         sessions=sessions,
         early=early,
+        journal=durability,
+        recovery=recovery,
     )
 
 

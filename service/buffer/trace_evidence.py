@@ -48,12 +48,14 @@ class TraceEvidence:
     The distinct spans and log completions of one trace, as canonical values.
     """
 
-    __slots__ = ("_digests", "_fresh", "_logs", "_undecodable", "_versions", "size", "spans")
+    __slots__ = ("_digests", "_fresh", "_logs", "_undecodable", "_versions", "copy_count", "size", "spans")
 
     def __init__(self) -> None:
         self.spans: dict[bytes, CanonicalSpan] = {}
         self.size = 0
         """Estimated bytes of memory."""
+        self.copy_count = 0
+        """Distinct copies of spans, readable or not."""
         self._digests: dict[bytes, bytes] = {}
         self._fresh: dict[bytes, bytes] = {}
         self._versions: dict[bytes, list[SpanVersion]] = {}
@@ -89,6 +91,7 @@ class TraceEvidence:
             self._digests[span.span_id] = digest
             self._fresh[span.span_id] = raw
             self.spans[span.span_id] = span
+            self.copy_count += 1
             self.size += SPAN_EVIDENCE_BYTES + CALL_EVIDENCE_BYTES * len(span.embedded_calls)
             return True
         return known != digest and self._observe_version(span, digest, raw)
@@ -100,6 +103,7 @@ class TraceEvidence:
         if any(version.digest == digest for version in versions):
             return False
         versions.append(SpanVersion(digest, span, raw))
+        self.copy_count += 1
         self.spans[span_id] = choose_version(versions)[0].span
         self.size += SPAN_EVIDENCE_BYTES + len(raw)
         return True
@@ -117,6 +121,7 @@ class TraceEvidence:
         if digest in self._undecodable:
             return False
         self._undecodable.add(digest)
+        self.copy_count += 1
         self.size += 64
         return True
 

@@ -5,6 +5,7 @@ Pure: no clock, no I/O. Log records never open a trace; they wait for its first 
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -22,7 +23,8 @@ class WaitingLogs:
     Log completions by trace id, oldest trace first out. Bounded by number and by time.
     """
 
-    def __init__(self, *, limit: int, timeout_ns: int) -> None:
+    def __init__(self, *, limit: int, timeout_ns: int, dropped: Callable[[bytes], None] = lambda _: None) -> None:
+        self._dropped = dropped
         self._limit = limit
         self._timeout_ns = timeout_ns
         self._traces: OrderedDict[bytes, _Waiting] = OrderedDict()
@@ -61,5 +63,6 @@ class WaitingLogs:
             self._drop_oldest()
 
     def _drop_oldest(self) -> None:
-        _, waiting = self._traces.popitem(last=False)
+        trace_id, waiting = self._traces.popitem(last=False)
         self._count -= len(waiting.completions)
+        self._dropped(trace_id)

@@ -39,6 +39,8 @@ class Claim(Struct, eq=False):
     key: int
     requests: list[int] = []
     releases: list[int] = []
+    through: int = 0
+    """The last request of which nothing is held."""
     unsettled: int = 0
     is_stored: bool = False
     is_forgotten: bool = False

@@ -5,7 +5,7 @@ Pure. Times are nanoseconds of service time: a clock that is carried on from pro
 none runs (`service/docs/decisions`). Every record carries a checksum, so that a damaged one is told from a whole one.
 """
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import xxhash
@@ -42,9 +42,9 @@ class SpanPart(Struct, frozen=True, array_like=True):
     digests: bytes
     """Of the spans as they were received, one after the other."""
     root_id: bytes | None = None
-    attributes: dict[str, object] = {}
+    attributes: dict[str, Any] = {}
     """What the root carries."""
-    others: dict[str, object] = {}
+    others: dict[str, Any] = {}
     """What every other span carries."""
 
 
@@ -84,12 +84,15 @@ class TraceState(Struct, frozen=True, kw_only=True, omit_defaults=True):
     opened_ns: int
     span_count: int
     byte_count: int
+    has_root: bool = False
     closed_ns: int | None = None
     closed_by: Trigger | None = None
+    late_since_ns: int | None = None
     late_roots: list[bytes] = []
     facts: list[CoverageReason] = []
-    stamp: dict[str, object] = {}
+    stamp: dict[str, Any] = {}
     histories: dict[bytes, DeliveryHistory] = {}
+    has_news: bool = False
     released_early: bool = False
     is_forgotten: bool = False
     """Its evidence is gone; some of its spans may not have arrived downstream."""
@@ -102,7 +105,7 @@ class StoredDecision(Struct, frozen=True, array_like=True):
 
     trace_id: bytes
     trigger: Trigger
-    attributes: dict[str, object]
+    attributes: dict[str, Any]
 
 
 def encode(body: Struct) -> bytes:

@@ -28,7 +28,7 @@ from service.journal.records import (
     decode,
 )
 from service.journal.salvage import salvage
-from service.journal.statements import PAGE_SIZE, RECORDS, REMOVE, TABLES, Statement
+from service.journal.statements import ALIVE, PAGE_SIZE, RECORDS, REMOVE, TABLES, Statement
 from service.journal.wal import count_lost_commits
 from service.pipeline import Signal
 
@@ -81,6 +81,9 @@ class Contents(Struct, frozen=True):
     done: set[tuple[int, bytes]]
     levels: dict[str, int]
     last_seq: int
+    """The last request that anything here tells of."""
+    alive_ns: int
+    """Service time up to which a process is known to have run."""
 
 
 class JournalStore:
@@ -168,14 +171,18 @@ class JournalStore:
         run = self._connection.execute
         settled = dict(run("SELECT key, is_settled FROM releases"))
         releases = self._bodies("SELECT key, body FROM releases ORDER BY key", Release)
+        traces = self._bodies("SELECT key, body FROM traces ORDER BY key", TraceState)
+        done = set(run("SELECT seq, part FROM done"))
+        levels = dict(run("SELECT name, value FROM levels"))
+        last_seq, last_ns = run("SELECT max(seq), max(at_ns) FROM requests").fetchone()
         return Contents(
-            traces=self._bodies("SELECT key, body FROM traces ORDER BY key", TraceState),
+            traces=traces,
             releases={key: StoredRelease(release, bool(settled[key])) for key, release in releases.items()},
             decisions=self._bodies("SELECT key, body FROM decisions ORDER BY key", StoredDecision),
-            done=set(run("SELECT seq, part FROM done")),
-            levels=dict(run("SELECT name, value FROM levels")),
-            last_seq=run("SELECT max(seq) FROM (SELECT seq FROM requests UNION ALL SELECT seq FROM done)").fetchone()[0]
-            or 0,
+            done=done,
+            levels=levels,
+            last_seq=max(last_seq or 0, *(seq for seq, _ in done), *(state.through for state in traces.values()), 0),
+            alive_ns=max(levels.get(ALIVE, 0), last_ns or 0),
         )
 
     def _bodies(self, query: str, form: type[_Body]) -> dict[int, _Body]:
@@ -183,14 +190,16 @@ class JournalStore:
         self.damaged += sum(body is None for body in bodies.values())
         return {key: body for key, body in bodies.items() if body is not None}
 
-    def requests(self, after: int) -> list[StoredRequest]:
+    def requests(self, after: int, last: int) -> list[StoredRequest]:
         """
-        The next requests behind the one numbered *after*, in order; none if there is none.
+        Some requests numbered above *after*, in order, up to *last*; none if there is none.
         """
-        query = "SELECT seq, signal, at_ns, item_count, payload FROM requests WHERE seq > ? ORDER BY seq"
+        query = (
+            "SELECT seq, signal, at_ns, item_count, payload FROM requests WHERE seq BETWEEN ? + 1 AND ? ORDER BY seq"
+        )
         found: list[StoredRequest] = []
         size = 0
-        with closing(self._connection.execute(query, (after,))) as rows:
+        with closing(self._connection.execute(query, (after, last))) as rows:
             for seq, signal, at_ns, item_count, payload in rows:
                 found.append(StoredRequest(seq, Signal(signal), at_ns, item_count, payload))
                 size += len(payload)

@@ -6,15 +6,16 @@ Runs on the event loop that owns the buffer. While a large trace is being read t
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from proto_adapters.canonical import NO_ATTRIBUTES, Attributes
 from service.buffer.decision_cache import Decision, DecisionCache
 from service.buffer.trace_buffer import BufferedTrace, ReadSpan, TraceBuffer
 from service.clock import Clock
-from service.evidence import Trigger
+from service.evidence import CoverageReason, Trigger
 from service.pipeline import Signal
 from service.processor.delivery import latest_revision, plan_deliveries
+from service.processor.durability import NO_JOURNAL, Departure, Durability
 from service.processor.occurrences import (
     LIMIT_REASONS,
     ClosingOccurrence,
@@ -25,7 +26,7 @@ from service.processor.occurrences import (
 from service.processor.outbox import Outbox, Settlement
 from service.processor.outputs import Outputs, Scored
 from service.processor.reading import Reader
-from service.processor.release import Annotator
+from service.processor.release import Annotated, Annotator
 from service.processor.sessions import NO_SESSIONS, SessionTracker
 from service.processor.settings import ProcessorSettings
 from service.processor.signals import assessment_attributes, late_attributes
@@ -60,8 +61,10 @@ class Closer:
         recorder: Recorder,
         clock: Clock,
         sessions: SessionTracker = NO_SESSIONS,
+        journal: Durability = NO_JOURNAL,
     ) -> None:
         self._settings = settings
+        self._journal = journal
         self._buffer = buffer
         self._decisions = decisions
         self._sessions = sessions
@@ -90,16 +93,31 @@ class Closer:
             trace.facts.add(LIMIT_REASONS[trigger])
         if trace.is_open:
             trace.facts |= self._buffer.marks_of(trace)
+        departure = self._journal.departure(trace)
         try:
-            leaving = trace.take_waiting() + await self._reader.read(trace)
-            self._carry_out(trace, self._plan(trace, trigger, leaving))
+            leaving = trace.take_waiting() + await self._read(trace)
+            self._carry_out(trace, self._plan(trace, trigger, leaving, departure), departure)
             trace.has_news = False
+            trace.is_closing = False
+            self._settle(trace, trigger, departure)
         finally:
             trace.is_closing = False
-        self._settle(trace, trigger)
+            departure.end(trace)
         self._recorder.scoring_took(self._clock.monotonic_ns() - started_ns)
 
-    def _plan(self, trace: BufferedTrace, trigger: Trigger, leaving: list[ReadSpan]) -> ClosingPlan:
+    async def _read(self, trace: BufferedTrace, *, with_copies: bool = False) -> list[ReadSpan]:
+        """
+        What came since the last reading. To a trace that is closed for good it came late; mere copies are no news.
+        """
+        known = trace.evidence.copy_count
+        fresh = await self._reader.read(trace, with_copies=with_copies)
+        if not trace.is_open and not trace.is_provisional and trace.evidence.copy_count > known:
+            trace.facts.add(CoverageReason.LATE_SPAN)
+        return fresh
+
+    def _plan(
+        self, trace: BufferedTrace, trigger: Trigger, leaving: list[ReadSpan], departure: Departure
+    ) -> ClosingPlan:
         """
         A fault of ours in scoring must not cost a span: they leave unscored, and the fault is told.
         """
@@ -107,7 +125,7 @@ class Closer:
             return self._planner.plan(trace, trigger, leaving)
         except Exception:
             _logger.exception("scoring a trace failed")
-            self._release_unscored(leaving, UnscoredReason.SCORING_FAILED)
+            self._release_unscored(leaving, UnscoredReason.SCORING_FAILED, departure)
             self._sessions.note_unscored(trace.evidence.spans.values())
             return ClosingPlan([])
 
@@ -117,26 +135,33 @@ class Closer:
 
         With a *settlement* copies leave too: the sender may repeat what was given up on the way to the next hop.
         """
-        leaving = trace.take_waiting() + await self._reader.read(trace, with_copies=settlement is not None)
-        now_ns = self._clock.monotonic_ns()
-        for group, spans in self._annotator.bare(leaving).items():
-            self._spans.add(group, spans, now_ns, settlement)
-        self._buffer.settle_release(trace, now_ns)
+        departure = self._journal.departure(trace)
+        try:
+            leaving = trace.take_waiting() + await self._read(trace, with_copies=settlement is not None)
+            self._let_go(leaving, departure, settlement=settlement)
+            self._buffer.settle_release(trace, self._clock.monotonic_ns())
+        finally:
+            departure.end(trace)
 
     def forget(self, trace: BufferedTrace) -> None:
         """
         Drop the evidence of a closed trace; its verdict is remembered.
         """
-        if trace.closed_by is not None:
-            self._decisions.put(trace.trace_id, Decision(trace.closed_by, trace.stamp))
+        decision = None if trace.closed_by is None else Decision(trace.closed_by, trace.stamp)
+        if decision is not None:
+            self._decisions.put(trace.trace_id, decision)
         self._buffer.remove(trace)
+        self._journal.forgot(trace, decision)
 
     def evict_unscored(self, trace: BufferedTrace) -> None:
         """
         Let the spans of *trace* go without a score (`eviction.policy: forward_unscored`).
         """
         trace.closed_by = Trigger.EVICTION
-        self._release_unscored(trace.take_waiting() + self._reader.read_now(trace), UnscoredReason.EVICTION)
+        departure = self._journal.departure(trace)
+        leaving = trace.take_waiting() + self._reader.read_now(trace)
+        self._release_unscored(leaving, UnscoredReason.EVICTION, departure)
+        departure.end(trace)
         self._sessions.note_unscored(trace.evidence.spans.values())
         self.forget(trace)
 
@@ -148,13 +173,13 @@ class Closer:
             self._recorder.lost(Signal.TRACES, LossReason.SHUTDOWN, trace.held_count + len(trace.waiting))
         self._buffer.remove(trace)
 
-    def _carry_out(self, trace: BufferedTrace, plan: ClosingPlan) -> None:
+    def _carry_out(self, trace: BufferedTrace, plan: ClosingPlan, departure: Departure) -> None:
         for occurrence in plan.occurrences:
-            self._deliver(trace, occurrence)
+            self._deliver(trace, occurrence, departure)
         trace.wait(list(plan.waiting))
-        self._release_unscored(plan.outside, UnscoredReason.OUTSIDE_OCCURRENCE)
+        self._release_unscored(plan.outside, UnscoredReason.OUTSIDE_OCCURRENCE, departure)
 
-    def _deliver(self, trace: BufferedTrace, occurrence: ClosingOccurrence) -> None:
+    def _deliver(self, trace: BufferedTrace, occurrence: ClosingOccurrence, departure: Departure) -> None:
         assessment, trigger, leaving, history = (
             occurrence.assessment,
             occurrence.trigger,
@@ -165,7 +190,7 @@ class Closer:
         coverage = assessment.evidence.coverage
         if not assessment.is_eligible:
             self._recorder.ineligible()
-            self._release_unscored(leaving, UnscoredReason.INELIGIBLE)
+            self._release_unscored(leaving, UnscoredReason.INELIGIBLE, departure)
             return
         deliveries = plan_deliveries(
             assessment.evaluations,
@@ -183,36 +208,51 @@ class Closer:
         revision = latest_revision(history)
         attributes = assessment_attributes(assessment, trigger, revision)
         trace.stamp = attributes
-        root_left = self._release(leaving, assessment, attributes, trigger)
+        root_left = self._release(leaving, occurrence, attributes, departure)
         self._count_closing(trace, assessment, trigger)
         revisions = {name: delivered.revision for name, delivered in history.items()}
         scored = Scored(assessment, deliveries, trigger, revision, attributes, revisions)
-        self._outputs.send(scored, root_left=root_left)
+        self._outputs.send(scored, root_left=root_left, departure=departure)
 
     def _release(
-        self, leaving: Iterable[ReadSpan], assessment: Assessment, attributes: Attributes, trigger: Trigger
+        self, leaving: Sequence[ReadSpan], occurrence: ClosingOccurrence, attributes: Attributes, departure: Departure
     ) -> bool:
         """
         Let *leaving* go; whether the root was among them and carries *attributes*.
         """
-        is_late = trigger is Trigger.LATE_SPAN
+        is_late = occurrence.trigger is Trigger.LATE_SPAN
+        root = occurrence.assessment.root
+        root_id = None if root is None else root.span_id
         others = late_attributes(attributes) if is_late else self._annotator.others(attributes)
-        root_id = assessment.root.span_id if assessment.root else None
-        released = self._annotator.annotate(leaving, root_id, attributes, others)
-        now_ns = self._clock.monotonic_ns()
-        for origin, spans in released.groups.items():
-            self._spans.add(origin, spans, now_ns)
+        released = self._let_go(leaving, departure, root_id, attributes, others)
         if released.forged_removed:
             self._recorder.forged_removed(released.forged_removed)
         return released.has_root
 
-    def _release_unscored(self, leaving: Sequence[ReadSpan], reason: UnscoredReason) -> None:
-        if not leaving:
-            return
+    def _release_unscored(self, leaving: Sequence[ReadSpan], reason: UnscoredReason, departure: Departure) -> None:
+        if leaving:
+            self._let_go(leaving, departure)
+            self._recorder.unscored(reason, len(leaving))
+
+    def _let_go(
+        self,
+        leaving: Sequence[ReadSpan],
+        departure: Departure,
+        root_id: bytes | None = None,
+        attributes: Attributes = NO_ATTRIBUTES,
+        others: Attributes = NO_ATTRIBUTES,
+        *,
+        settlement: Settlement | None = None,
+    ) -> Annotated:
+        """
+        Put *leaving* on their way, the root with *attributes*, every other span with *others*.
+        """
+        departure.note_spans(leaving, root_id, attributes, others)
+        released = self._annotator.annotate(leaving, root_id, attributes, others)
         now_ns = self._clock.monotonic_ns()
-        for origin, spans in self._annotator.bare(leaving).items():
-            self._spans.add(origin, spans, now_ns)
-        self._recorder.unscored(reason, len(leaving))
+        for origin, spans in released.groups.items():
+            self._spans.add(origin, spans, now_ns, departure.settlement, settlement)
+        return released
 
     def _count_closing(self, trace: BufferedTrace, assessment: Assessment, trigger: Trigger) -> None:
         now_ns = self._clock.monotonic_ns()
@@ -225,7 +265,7 @@ class Closer:
         )
         self._recorder.decided(trigger, now_ns - trace.last_ns)
 
-    def _settle(self, trace: BufferedTrace, trigger: Trigger) -> None:
+    def _settle(self, trace: BufferedTrace, trigger: Trigger, departure: Departure) -> None:
         """
         What becomes of *trace* after a closing.
         """
@@ -233,13 +273,15 @@ class Closer:
         if trigger in UNSCORED_REASONS:
             trace.closed_by = trigger
             late = [ReadSpan(origin, raw, None) for origin, spans in trace.take_held().items() for raw in spans]
-            self._release_unscored(late, UNSCORED_REASONS[trigger])
+            self._release_unscored(late, UNSCORED_REASONS[trigger], departure)
+            departure.end(trace)
             self.forget(trace)
             return
         if self._settings.root_condition.attributes and trigger is Trigger.ROOT_SPAN:
             self._buffer.keep_open(trace)
         else:
             self._buffer.close(trace, trigger, now_ns)
+        departure.end(trace)
         self._buffer.settle_arrivals(trace, now_ns)
 
 

@@ -5,6 +5,7 @@ Everything here runs between two turns of the event loop: nothing awaits, so a r
 """
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -19,6 +20,7 @@ from service.buffer.waiting_logs import WaitingLogs
 from service.evidence import CoverageReason, Trigger
 from service.pipeline import Accepted, Signal
 from service.processor.closing import UNSCORED_REASONS, stamp_of
+from service.processor.durability import NO_RECEIPT, Receipt
 from service.processor.outbox import Outbox, Settlement
 from service.processor.settings import ProcessorSettings
 from service.telemetry.recorder import LateAction, Recorder, RejectionReason
@@ -34,6 +36,9 @@ class Taken(Struct):
     item_count: int
     settlement: Settlement | None = None
     """Follows the spans of the request that leave at once."""
+    receipt: Receipt = NO_RECEIPT
+    forwarded: set[bytes] = set()
+    """Traces whose spans came too late and left."""
     invalid: int = 0
     too_large: int = 0
 
@@ -45,6 +50,15 @@ class Taken(Struct):
         if self.too_large:
             messages.append(f"{self.too_large} spans too large for an export request")
         return Accepted(self.invalid + self.too_large, "; ".join(messages), item_count=self.item_count)
+
+
+class TakenLogs(NamedTuple):
+    """
+    The traces that log records told something of: those held, and those that have yet to come.
+    """
+
+    needed: set[bytes]
+    waiting: set[bytes]
 
 
 class Intake:
@@ -69,11 +83,17 @@ class Intake:
         self._spans = spans
         self._recorder = recorder
 
-    def take_spans(self, request: SplitRequest, now_ns: int, settlement: Settlement | None = None) -> Taken:
+    def take_spans(
+        self,
+        request: SplitRequest,
+        now_ns: int,
+        settlement: Settlement | None = None,
+        receipt: Receipt = NO_RECEIPT,
+    ) -> Taken:
         """
         Take every span with valid ids; tells which traces hold new spans. *settlement* follows what leaves at once.
         """
-        taken = Taken({}, request.item_count, settlement)
+        taken = Taken({}, request.item_count, settlement, receipt)
         for origin, spans in request.groups:
             for span in spans:
                 ids = read_ids(span)
@@ -81,7 +101,7 @@ class Intake:
                     taken.invalid += 1
                 elif len(span) > self._settings.max_span_bytes:
                     taken.too_large += 1
-                    self._mark_cut(ids, now_ns)
+                    self._mark_cut(taken, ids, now_ns)
                 else:
                     self._take(taken, origin, span, ids, now_ns)
         for trace in taken.touched.values():
@@ -94,12 +114,12 @@ class Intake:
         if trace is None:
             decision = self._decisions.get(ids.trace_id)
             if decision is not None:
-                self._forward(taken, origin, span, decision, now_ns)
+                self._forward(taken, origin, span, decision, now_ns, trace_id=ids.trace_id)
                 return
             trace = self._open(ids.trace_id, now_ns)
         elif trace.passes_late_spans(rescore=self._settings.late_spans is LateAction.RESCORE):
             decision = Decision(Trigger.ROOT_SPAN, trace.stamp)
-            self._forward(taken, origin, span, decision, now_ns, since_ns=trace.closed_ns)
+            self._forward(taken, origin, span, decision, now_ns, trace_id=ids.trace_id, since_ns=trace.closed_ns)
             return
         self._count_after_closing(trace, now_ns)
         is_root = not trace.has_root and self._may_be_root(trace, span, ids, origin)
@@ -145,7 +165,7 @@ class Intake:
             )
         )
 
-    def _mark_cut(self, ids: SpanIds, now_ns: int) -> None:
+    def _mark_cut(self, taken: Taken, ids: SpanIds, now_ns: int) -> None:
         """
         A span of the trace was refused for its size (`spans_refused`, design §5).
         """
@@ -154,15 +174,25 @@ class Intake:
             trace = self._open(ids.trace_id, now_ns)
         if trace is not None:
             trace.facts.add(CoverageReason.SPANS_REFUSED)
+            taken.touched[ids.trace_id] = trace
 
     def _forward(
-        self, taken: Taken, origin: Origin, span: bytes, decision: Decision, now_ns: int, *, since_ns: int | None = None
+        self,
+        taken: Taken,
+        origin: Origin,
+        span: bytes,
+        decision: Decision,
+        now_ns: int,
+        *,
+        trace_id: bytes,
+        since_ns: int | None = None,
     ) -> None:
         """
         Let a span pass that comes too late for its trace.
         """
         stamp = stamp_of(decision, self._settings.late_spans) if self._settings.hold else {}
-        self._spans.add(origin, [span + encode_attributes(stamp)], now_ns, taken.settlement)
+        taken.forwarded.add(trace_id)
+        self._spans.add(origin, [span + encode_attributes(stamp)], now_ns, taken.settlement, taken.receipt.settlement)
         if decision.trigger in UNSCORED_REASONS:
             self._recorder.unscored(UNSCORED_REASONS[decision.trigger], 1)
         else:
@@ -175,10 +205,11 @@ class Intake:
         if taken.too_large:
             self._recorder.rejected(Signal.TRACES, RejectionReason.TOO_LARGE, taken.too_large)
 
-    def take_logs(self, groups: Iterable[tuple[Origin, list[bytes]]], now_ns: int) -> None:
+    def take_logs(self, groups: Iterable[tuple[Origin, list[bytes]]], now_ns: int) -> TakenLogs:
         """
         Keep what log records tell of completions, beside their trace or until it comes.
         """
+        taken = TakenLogs(set(), set())
         for origin, records in groups:
             for record in records:
                 completion = decode_log(record, origin, self._settings.decoding)
@@ -186,7 +217,10 @@ class Intake:
                     continue
                 trace = self._buffer.get(completion.trace_id)
                 if trace is None:
+                    taken.waiting.add(completion.trace_id)
                     self._logs.add(completion, digest(record), now_ns)
                 elif trace.evidence.observe_log(completion, digest(record)):
+                    taken.needed.add(completion.trace_id)
                     self._buffer.reassess(trace, now_ns)
                     self._buffer.update_size(trace)
+        return taken

@@ -13,7 +13,9 @@ from proto_adapters.otlp_encode import encode_log_record, encode_span, scope_hea
 from proto_adapters.split import OriginTable
 from service.clock import Clock
 from service.evidence import Trigger
+from service.pipeline import Signal
 from service.processor.delivery import Delivery
+from service.processor.durability import NO_DEPARTURE, Departure
 from service.processor.outbox import Outbox
 from service.processor.settings import ProcessorSettings
 from service.processor.signals import EVENT_NAME, early_attributes, event_attributes
@@ -74,16 +76,16 @@ class Outputs:
         self._scope_header = scope_header(SCOPE_NAME, version)
         self._observers = list(observers)
 
-    def send(self, scored: Scored, *, root_left: bool) -> None:
+    def send(self, scored: Scored, *, root_left: bool, departure: Departure = NO_DEPARTURE) -> None:
         """
         Send events, counts and, if the root did not leave with attributes, an evaluation span.
         """
         subject = scored.assessment.subject
         if subject is not None:
             self._count(scored, subject)
-            self._send_events(scored, subject)
+            self._send_events(scored, subject, departure)
             if self._settings.evaluation_span and scored.deliveries and not root_left:
-                self._send_span(scored, scored.assessment.root or subject)
+                self._send_span(scored, scored.assessment.root or subject, departure)
         for observer in self._observers:
             self._tell(observer, scored)
 
@@ -128,11 +130,17 @@ class Outputs:
             span_id=span.span_id,
         )
 
-    def _send_events(self, scored: Scored, span: CanonicalSpan) -> None:
+    def _send_events(self, scored: Scored, span: CanonicalSpan, departure: Departure) -> None:
         if self._events is not None and scored.deliveries:
-            self._add_events(span, scored.deliveries, scored.attributes)
+            self._add_events(span, scored.deliveries, scored.attributes, departure)
 
-    def _add_events(self, span: CanonicalSpan, deliveries: Sequence[Delivery], attributes: Attributes) -> None:
+    def _add_events(
+        self,
+        span: CanonicalSpan,
+        deliveries: Sequence[Delivery],
+        attributes: Attributes,
+        departure: Departure = NO_DEPARTURE,
+    ) -> None:
         assert self._events is not None
         now_ns = self._clock.now_ns()
         records = [
@@ -145,9 +153,11 @@ class Outputs:
             )
             for delivery in deliveries
         ]
-        self._events.add(self._own_origin(span), records, self._clock.monotonic_ns())
+        origin = self._own_origin(span)
+        departure.note_own(Signal.LOGS, origin, records)
+        self._events.add(origin, records, self._clock.monotonic_ns(), departure.settlement)
 
-    def _send_span(self, scored: Scored, parent: CanonicalSpan) -> None:
+    def _send_span(self, scored: Scored, parent: CanonicalSpan, departure: Departure) -> None:
         now_ns = self._clock.now_ns()
         identity = scored.deliveries[0].idempotency_id
         span = encode_span(
@@ -159,7 +169,9 @@ class Outputs:
             end_ns=now_ns,
             attributes=scored.attributes,
         )
-        self._spans.add(self._own_origin(parent), [span], self._clock.monotonic_ns())
+        origin = self._own_origin(parent)
+        departure.note_own(Signal.TRACES, origin, [span])
+        self._spans.add(origin, [span], self._clock.monotonic_ns(), departure.settlement)
 
     def _own_origin(self, span: CanonicalSpan) -> Origin:
         """

@@ -5,7 +5,8 @@ The evidence of closed traces goes first (it only serves revisions), then decisi
 early, then open traces are evicted with a score. Each step needs room in the outbox; without it requests are refused.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from service.buffer.trace_buffer import BufferedTrace, TraceBuffer
@@ -60,11 +61,23 @@ class Pressure:
         self._recorder = recorder
         self._sessions = sessions
         self._acknowledgements = acknowledgements
+        self._arriving_bytes = 0
 
     @property
     def size(self) -> int:
         """Bytes held: traces, sessions, logs that wait for one, and what waits for room in a full outlet."""
-        return self._evidence_size + self._spans.size + self._acknowledgements.blocked_bytes
+        return self._evidence_size + self._spans.size + self._acknowledgements.blocked_bytes + self._arriving_bytes
+
+    @contextmanager
+    def arriving(self, size: int) -> Iterator[None]:
+        """
+        A request of *size* bytes is in our hands and in no trace yet.
+        """
+        self._arriving_bytes += size
+        try:
+            yield
+        finally:
+            self._arriving_bytes -= size
 
     @property
     def _evidence_size(self) -> int:

@@ -15,13 +15,16 @@ from service.buffer.waiting_logs import WaitingLogs
 from service.clock import Clock
 from service.errors import MalformedRequest, Refused, RequestTooLarge
 from service.evidence import CoverageReason, Trigger
+from service.journal.statements import PASSED_ON
 from service.pipeline import Accepted, Signal
 from service.processor.acknowledging import Acknowledgements
 from service.processor.closing import Closer
+from service.processor.durability import NO_JOURNAL, Durability
 from service.processor.early import EarlyVerdicts
 from service.processor.intake import Intake, Taken
 from service.processor.outbox import Outbox, Settlement
 from service.processor.pressure import Pressure
+from service.processor.recovery import Recovery
 from service.processor.sessions import NO_SESSIONS, SessionTracker
 from service.processor.settings import ProcessorSettings
 from service.telemetry.recorder import Recorder, RefusalReason
@@ -52,10 +55,14 @@ class Processor:
         clock: Clock,
         sessions: SessionTracker = NO_SESSIONS,
         early: EarlyVerdicts | None = None,
+        journal: Durability = NO_JOURNAL,
+        recovery: Recovery | None = None,
     ) -> None:
         self._settings = settings
         self._sessions = sessions
         self._early = early
+        self._journal = journal
+        self._recovery = recovery
         self._buffer = buffer
         self._logs = logs
         self._intake = intake
@@ -90,7 +97,7 @@ class Processor:
         async def take(settlement: Settlement | None) -> Accepted:
             if signal is Signal.TRACES:
                 return await self._take_traces(request, settlement)
-            return self._pass_on(signal, request, settlement)
+            return await self._pass_on(signal, request, settlement)
 
         return await self._acknowledgements.result(signal, take)
 
@@ -102,15 +109,24 @@ class Processor:
             raise MalformedRequest(str(error)) from error
         if split.has_legacy_field:
             self._recorder.legacy_request()
-        taken = self._intake.take_spans(split, self._clock.monotonic_ns(), settlement)
+        with self._pressure.arriving(len(request)):
+            receipt = await self._journal.append(Signal.TRACES, request, split.item_count)
+        taken = self._intake.take_spans(split, self._clock.monotonic_ns(), settlement, receipt)
+        self._journal.took(receipt, taken.touched, taken.forwarded)
+        await self.follow_up(taken)
+        await self._evict_surplus()
+        await self._pressure.relieve()
+        return taken.accepted
+
+    async def follow_up(self, taken: Taken) -> None:
+        """
+        What the spans of a request lead to in their own traces.
+        """
         await self._let_go(taken)
         for trace in taken.touched.values():
             await self._keep_to_limits(trace)
             if self._early is not None:
                 self._early.note(trace)
-        await self._evict_surplus()
-        await self._pressure.relieve()
-        return taken.accepted
 
     async def _make_room(self, size: int) -> None:
         if self._pressure.has_room_for(size):
@@ -126,7 +142,12 @@ class Processor:
         """
         Spans of any open trace may have been in a request that was refused for pressure (`spans_refused`, design §5).
         """
-        self._buffer.mark_open(CoverageReason.SPANS_REFUSED, self._clock.monotonic_ns())
+        self._mark_open(CoverageReason.SPANS_REFUSED)
+
+    def _mark_open(self, reason: CoverageReason) -> None:
+        now_ns = self._clock.monotonic_ns()
+        self._buffer.mark_open(reason, now_ns)
+        self._journal.marked(reason, now_ns)
 
     async def _let_go(self, taken: Taken) -> None:
         """
@@ -153,7 +174,7 @@ class Processor:
                 return
             await self._pressure.evict(oldest)
 
-    def _pass_on(self, signal: Signal, request: bytes, settlement: Settlement | None) -> Accepted:
+    async def _pass_on(self, signal: Signal, request: bytes, settlement: Settlement | None) -> Accepted:
         """
         Logs and metrics leave untouched; logs are read for what they tell of completions.
         """
@@ -161,15 +182,25 @@ class Processor:
         if outbox is not None and not outbox.has_room:
             raise Refused(RefusalReason.QUEUE_FULL)
         try:
-            if signal is Signal.LOGS:
-                split = split_logs(request, self._origins)
-                self._intake.take_logs(split.groups, self._clock.monotonic_ns())
+            groups = split_logs(request, self._origins).groups if signal is Signal.LOGS else []
             item_count = count_items(request)
         except UndecodableRequest as error:
             raise MalformedRequest(str(error)) from error
+        receipt = await self._journal.append(signal, request, item_count)
+        needed, waiting = self._intake.take_logs(groups, self._clock.monotonic_ns())
         if outbox is not None and item_count:
-            outbox.pass_on(request, item_count, settlement)
+            outbox.pass_on(request, item_count, settlement, receipt.settlement)
+        self._journal.took(receipt, needed, [PASSED_ON], waiting)
         return Accepted(item_count=item_count)
+
+    async def recover(self) -> None:
+        """
+        Take up what an earlier process left in the journal; before anything else is taken.
+        """
+        if self._recovery is not None:
+            await self._recovery.run(self.follow_up)
+            await self._evict_surplus()
+            await self._pressure.relieve()
 
     async def tick(self) -> None:
         """
@@ -204,6 +235,7 @@ class Processor:
     def _flush(self, now_ns: int) -> None:
         for outbox in self._outboxes.values():
             outbox.flush_due(now_ns)
+        self._journal.tick(now_ns)
         self._acknowledgements.look_for_room()
 
     def annotation_changed(self, occurrence: str) -> None:
@@ -219,14 +251,27 @@ class Processor:
         """
         The set of replicas changed: spans of the traces that are open may have gone elsewhere.
         """
-        self._buffer.mark_open(CoverageReason.MEMBERSHIP_CHANGED, self._clock.monotonic_ns())
+        self._mark_open(CoverageReason.MEMBERSHIP_CHANGED)
 
     async def shutdown(self) -> None:
         """
-        Take nothing more, score and release all that is open (or drop it, as configured), and hand it to the outlets.
+        Take nothing more, and hand to the outlets what leaves. With a journal what is open stays for the next process.
         """
         self._is_stopping = True
         self._acknowledgements.stop()
+        self._journal.stop()
+        if not self._journal.keeps_traces:
+            await self._end_traces()
+        self._sessions.shutdown()
+        for outbox in self._outboxes.values():
+            outbox.flush()
+        await self._journal.flush()
+        self._flush(self._clock.monotonic_ns())
+
+    async def _end_traces(self) -> None:
+        """
+        Score and release all that is open, or drop it, as configured.
+        """
         for trace in self._buffer.all_traces():
             if trace.is_open and self._settings.drop_pending_on_shutdown:
                 self._closer.drop(trace)
@@ -234,6 +279,3 @@ class Processor:
                 await self._closer.close(trace, Trigger.SHUTDOWN)
             elif trace.late_since_ns is not None:
                 await self._closer.close(trace, Trigger.LATE_SPAN)
-        self._sessions.shutdown()
-        for outbox in self._outboxes.values():
-            outbox.flush()

@@ -56,6 +56,18 @@ class Reader:
         fresh = [span for origin, spans in held.items() for span in self._read_slice(trace.evidence, origin, spans)]
         return self._finish(trace.evidence, fresh, sum(map(len, held.values())))
 
+    def read_again(self, evidence: TraceEvidence, origin: Origin, raw: bytes) -> ReadSpan | None:
+        """
+        Read one span that an earlier process read and counted; `None` if an equal copy was read before.
+        """
+        return next(iter(self._read_slice(evidence, origin, [raw])), None)
+
+    def decode(self, origin: Origin, raw: bytes) -> ReadSpan:
+        """
+        A span beside any evidence.
+        """
+        return ReadSpan(origin, raw, self._decode(raw, origin))
+
     def read_ahead(self, trace: BufferedTrace) -> None:
         """
         Read what *trace* holds while it stays: the spans wait, and copies may still be compared with their bytes.

@@ -55,7 +55,7 @@ def written(directory: Path, *payloads: bytes, settle: bool = True) -> None:
 def payloads_of(store: JournalStore) -> list[bytes]:
     found: list[bytes] = []
     after = 0
-    while batch := store.requests(after):
+    while batch := store.requests(after, 1_000):
         found += [request.payload for request in batch]
         after = batch[-1].seq
     return found
@@ -72,7 +72,7 @@ def test_everything_comes_back_as_it_was_written(tmp_path: Path) -> None:
     again = opened(tmp_path)
     contents = again.contents()
 
-    assert requests == again.requests(0)
+    assert requests == again.requests(0, 1_000)
     assert {1: STATE} == contents.traces
     assert {1: StoredRelease(RELEASE, is_settled=False), 2: StoredRelease(RELEASE, is_settled=True)} == (
         contents.releases
@@ -94,7 +94,7 @@ def test_what_is_removed_is_gone(tmp_path: Path) -> None:
 
     contents = store.contents()
 
-    assert ([], {}, set(), 0) == (store.requests(0), contents.releases, contents.done, contents.last_seq)
+    assert ([], {}, set(), 0) == (store.requests(0, 1_000), contents.releases, contents.done, contents.last_seq)
     store.close()
 
 
@@ -102,8 +102,8 @@ def test_requests_are_read_a_few_mebibytes_at_a_time(tmp_path: Path) -> None:
     store = opened(tmp_path)
     store.apply([add_request(a_request(seq, bytes(3 * 1024 * 1024))) for seq in (1, 2, 3)])
 
-    assert [1, 2] == [request.seq for request in store.requests(0)]
-    assert [3] == [request.seq for request in store.requests(2)]
+    assert [1, 2] == [request.seq for request in store.requests(0, 1_000)]
+    assert [3] == [request.seq for request in store.requests(2, 1_000)]
     store.close()
 
 
@@ -113,7 +113,7 @@ def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="UNIQUE"):
         store.apply([add_request(a_request(1)), add_request(a_request(1))])
 
-    assert [] == store.requests(0)
+    assert [] == store.requests(0, 1_000)
     store.close()
 
 
@@ -233,7 +233,7 @@ def test_a_file_that_is_mostly_free_is_compacted(tmp_path: Path) -> None:
 
     assert store.compact()
 
-    assert (1, True) == (len(store.requests(0)), store.size < before // 8)
+    assert (1, True) == (len(store.requests(0, 1_000)), store.size < before // 8)
     store.close()
 
 

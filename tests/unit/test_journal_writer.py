@@ -47,7 +47,7 @@ def on_disk(directory: Path, copy: Path) -> tuple[list[int], dict[str, int]]:
     shutil.copytree(directory, copy)
     store = JournalStore(copy, Fsync.NEVER)
     try:
-        return [request.seq for request in store.requests(0)], store.contents().levels
+        return [request.seq for request in store.requests(0, 1_000)], store.contents().levels
     finally:
         store.close()
 

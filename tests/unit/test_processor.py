@@ -119,6 +119,17 @@ async def test_a_late_span_that_changes_nothing_of_a_true_leaves_the_verdict() -
     assert "true" == processing.evaluation("a_first").label
 
 
+async def test_a_copy_that_comes_after_the_closing_is_no_late_span() -> None:
+    processing = Processing(**ORDER)
+    await processing.send(tool("b", start=0, end=1), tool("a", start=2, end=3), agent())
+    await processing.after(5)
+
+    await processing.send(tool("a", start=2, end=3))
+    await processing.after(5)
+
+    assert ([], "false") == (processing.reasons, processing.evaluation("a_first").label)
+
+
 async def test_an_equal_copy_leaves_once_however_late_it_comes() -> None:
     processing = Processing()
     spans = (tool("a"), tool("b"), agent())
