@@ -5,7 +5,8 @@ Nothing is simulated but the agents, whose exports were recorded. Everything lis
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import grpc
@@ -18,7 +19,7 @@ from service.clock import SystemClock
 from service.config import Config, config_from_tree
 from service.config.yaml_reader import Value
 from service.pipeline import Accepted, Signal
-from service.processor.outputs import Scored
+from service.processor.outputs import Observer, Scored
 from service.receiver.otlp_grpc import SERVICES, GrpcReceiverSettings, OtlpGrpcReceiver
 from service.replay.files import read_requests
 from service.telemetry.recorder import NullRecorder
@@ -84,10 +85,11 @@ class _Collector:
             self.is_complete.set()
 
 
-def demo_config(downstream_port: int) -> Config:
+def demo_config(downstream_port: int, live_page: str | None = None) -> Config:
     """
-    Short timers, since recordings arrive at once.
+    Short timers, since recordings arrive at once. *live_page* is the address to serve it on.
     """
+    extensions: dict[str, Value] = {} if live_page is None else {"live_page": {"endpoint": live_page}}
     return config_from_tree(
         {
             "receivers": {"otlp": {"protocols": {"grpc": {"endpoint": LOOPBACK}}}},
@@ -100,36 +102,51 @@ def demo_config(downstream_port: int) -> Config:
                 }
             },
             "exporters": {"otlp_grpc": {"endpoint": f"127.0.0.1:{downstream_port}", "tls": {"insecure": True}}},
-            "service": {"telemetry": {"metrics": {"level": "none"}}},
+            "extensions": extensions,
+            "service": {"extensions": list(extensions), "telemetry": {"metrics": {"level": "none"}}},
         },
         environ={},
     )
+
+
+@asynccontextmanager
+async def demo_service(
+    observers: Sequence[Observer] = (), *, live_page: str | None = None
+) -> AsyncIterator[tuple[App, Downstream]]:
+    """
+    The service, running, with a downstream behind it. Raises `ConfigError` if *live_page* cannot be bound.
+    """
+    downstream = Downstream()
+    receiver = OtlpGrpcReceiver(GrpcReceiverSettings(endpoint=LOOPBACK), downstream, NullRecorder())
+    await receiver.start()
+    app = App(demo_config(receiver.port, live_page), SystemClock(), observers)
+    try:
+        await app.start()
+        yield app, downstream
+    finally:
+        await app.stop()
+        await receiver.stop(0)
 
 
 async def run_demo(recordings: Path = RECORDINGS) -> DemoResult:
     """
     Send every recording of a folder through the service. Raises `TimeoutError` if traces are left unscored.
     """
-    requests = _recorded(recordings)
-    downstream = Downstream()
-    receiver = OtlpGrpcReceiver(GrpcReceiverSettings(endpoint=LOOPBACK), downstream, NullRecorder())
-    await receiver.start()
+    requests = [request for run in recorded_runs(recordings) for request in run]
     collector = _Collector(_scorable_traces(requests))
-    app = App(demo_config(receiver.port), SystemClock(), [collector])
-    try:
-        await app.start()
-        await _send(requests, app.receivers.grpc_ports[0])
+    async with demo_service([collector]) as (app, downstream):
+        await send(requests, app.receivers.grpc_ports[0])
         async with asyncio.timeout(TIMEOUT_SECONDS):
             await collector.is_complete.wait()
-    finally:
-        await app.stop()
-        await receiver.stop(0)
     return DemoResult(collector.scored_traces, sum(map(count_items, requests)), downstream.counts)
 
 
-def _recorded(folder: Path) -> list[bytes]:
+def recorded_runs(folder: Path = RECORDINGS) -> list[list[bytes]]:
+    """
+    The trace requests of each recording in a folder.
+    """
     paths = sorted(folder.glob("*.jsonl*"))
-    return [payload for path in paths for signal, payload in read_requests(path) if signal is Signal.TRACES]
+    return [[payload for signal, payload in read_requests(path) if signal is Signal.TRACES] for path in paths]
 
 
 def _scorable_traces(requests: Iterable[bytes]) -> set[bytes]:
@@ -145,7 +162,10 @@ def _scorable_traces(requests: Iterable[bytes]) -> set[bytes]:
     return {trace_id for trace_id, count in counts.items() if count > 1}
 
 
-async def _send(requests: Sequence[bytes], port: int) -> None:
+async def send(requests: Sequence[bytes], port: int) -> None:
+    """
+    Export *requests* over OTLP/gRPC.
+    """
     async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
         path = f"/{SERVICES[Signal.TRACES]}/Export"
         export = channel.unary_unary(path, request_serializer=None, response_deserializer=None)

@@ -1,9 +1,12 @@
 """
-`toolscore demo`: real recordings through the whole service, and a table of their scores.
+`toolscore demo`: real recordings through the whole service, and a table of their scores; with `--serve`, on and on,
+under the live page.
 """
 
 import asyncio
+import signal
 from collections.abc import Iterator
+from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -12,6 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from service.app.demo import DemoResult, run_demo
+from service.app.live_demo import run_live_demo
+from service.config.extensions import LIVE_PAGE_ENDPOINT
+from service.config.values import split_endpoint
+from service.errors import ConfigError
 from service.exporter.console import called_names, outcome, shape
 from service.pipeline import Signal
 from service.processor.outputs import Scored
@@ -25,17 +32,48 @@ COLUMNS = {"trace": 8, "agent": 8, "called tools": 14, "selection": 9, "order": 
 """Headings with the width below which a column is hard to read."""
 
 
-def demo() -> None:
+Serve = Annotated[bool, typer.Option("--serve", help="Keep running, with fresh traces and the live page.")]
+PageEndpoint = Annotated[str, typer.Option("--endpoint", help="Address of the live page, with --serve.")]
+
+
+def demo(*, serve: Serve = False, endpoint: PageEndpoint = LIVE_PAGE_ENDPOINT) -> None:
     """
     Start the service with an embedded downstream, send recorded agent traces through it, show their scores.
     """
     configure_logging("error", "console")
+    if serve:
+        _serve_until_told(endpoint)
+    else:
+        _show_once()
+
+
+def _show_once() -> None:
     result = asyncio.run(run_demo())
     console = Console()
     console.print(demo_table(result.scored, console.width))
     console.print(_summary(result), highlight=False)
     if result.received[Signal.TRACES] != result.sent_spans:
         raise typer.Exit(1)
+
+
+def _serve_until_told(endpoint: str) -> None:
+    try:
+        asyncio.run(_serve(endpoint))
+    except ConfigError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from None
+
+
+async def _serve(endpoint: str) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    host = split_endpoint(endpoint)[0] or "localhost"
+
+    def announce(port: int) -> None:
+        typer.echo(f"Live page: http://{host}:{port}/ (a fresh trace every two seconds; Ctrl-C ends it)")
+
+    await run_live_demo(stop, announce, endpoint=endpoint)
 
 
 def demo_table(scored: list[Scored], width: int = WIDE) -> Table:

@@ -22,7 +22,7 @@ class Cut(Struct, frozen=True):
 
 class Bar(Struct, frozen=True, kw_only=True):
     """
-    One call. `marks` are class names: error, open, synthetic, requested, control.
+    One call. `marks` are class names: error, open, synthetic, requested, control, late.
     """
 
     x: float
@@ -33,7 +33,9 @@ class Bar(Struct, frozen=True, kw_only=True):
     """How far its end may lie further right."""
     title: str
     note: str
-    """What stands beside it; empty if there is no room."""
+    note_x: float | None
+    """Where the note stands; `None` if there is no room for it."""
+    is_note_inside: bool
     span_id: str
 
 
@@ -49,7 +51,7 @@ class ModelBar(Struct, frozen=True, kw_only=True):
 
 class Lane(Struct, frozen=True, kw_only=True):
     """
-    One tool. `role`: required, other, control.
+    One tool. `role`: required, forbidden, other, control.
     """
 
     name: str
@@ -72,8 +74,6 @@ class Arrow(Struct, frozen=True, kw_only=True):
     path: str
     relation: str
     title: str
-    x: float
-    y: float
 
 
 class Band(Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from service.live_page.record import OrderQuestion, ShownCall
 from service.live_page.words import brief_duration
@@ -31,6 +32,9 @@ class Relation(StrEnum):
     """One of them has no end, or is no evidence of an order."""
     AFTER = "after"
     ABSENT = "absent"
+    """One of them was never called."""
+    UNSEEN = "unseen"
+    """One of them was not seen, and spans are missing."""
 
 
 RANKS = {relation: rank for rank, relation in enumerate(Relation)}
@@ -96,16 +100,16 @@ def _fit(
     return max(ranks, default=0), end_ns is None, end_ns or 0, call.start_ns
 
 
-def links_of(question: OrderQuestion, calls: Sequence[ShownCall]) -> list[Link]:
+def links_of(question: OrderQuestion, calls: Sequence[ShownCall], *, is_complete: bool) -> list[Link]:
     """
     Every required pair; where none of them is the wrong way round, also the pairs that follow from them and are.
     """
     chosen = choose_calls(question, calls)
-    links = [_link(question, calls, chosen, pair) for pair in question.pairs]
+    links = [_link(question, calls, chosen, pair, is_complete=is_complete) for pair in question.pairs]
     if len(question.tools) > MAX_TOOLS or any(link.relation is Relation.AFTER for link in links):
         return links
-    implied = (_link(question, calls, chosen, pair, is_implied=True) for pair in _implied_pairs(question))
-    return links + [link for link in implied if link.relation is Relation.AFTER]
+    implied = (_link(question, calls, chosen, pair, is_complete=is_complete) for pair in _implied_pairs(question))
+    return links + [replace(link, is_implied=True) for link in implied if link.relation is Relation.AFTER]
 
 
 def _implied_pairs(question: OrderQuestion) -> Iterator[tuple[int, int]]:
@@ -123,29 +127,18 @@ def _link(
     chosen: Sequence[int | None],
     pair: tuple[int, int],
     *,
-    is_implied: bool = False,
+    is_complete: bool,
 ) -> Link:
     first, second = chosen[pair[0]], chosen[pair[1]]
     names = question.tools[pair[0]], question.tools[pair[1]]
     if first is None or second is None:
-        relation, text = (
-            Relation.ABSENT,
-            " and ".join(
-                f"{name} was never called" for name, call in zip(names, (first, second), strict=True) if call is None
-            ),
-        )
+        relation = Relation.ABSENT if is_complete else Relation.UNSEEN
+        absent = [name for name, call in zip(names, (first, second), strict=True) if call is None]
+        text = " and ".join(f"{name} was {'never called' if is_complete else 'not seen'}" for name in absent)
     else:
         relation = relation_of(calls[first], calls[second], question.tolerance_ns, (first, second))
         text = _describe(relation, names, calls[first], calls[second])
-    return Link(
-        earlier=pair[0],
-        later=pair[1],
-        earlier_call=first,
-        later_call=second,
-        relation=relation,
-        text=text,
-        is_implied=is_implied,
-    )
+    return Link(earlier=pair[0], later=pair[1], earlier_call=first, later_call=second, relation=relation, text=text)
 
 
 def _describe(relation: Relation, names: tuple[str, str], first: ShownCall, second: ShownCall) -> str:

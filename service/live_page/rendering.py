@@ -21,6 +21,9 @@ from service.live_page.words import in_words
 
 PAGE_SIZE = 100
 
+EXPECTED_LABELS = {"tools_not_called": "Forbidden", "tool_call_count": "Counted"}
+"""What the listed tools of a condition are, where they are not required."""
+
 
 class ListCounts(Struct, frozen=True):
     """
@@ -93,6 +96,9 @@ class Renderer:
             charts=charts_of(summary, detail),
             rows=rows,
             absent=missing_parents(rows),
+            unfinished=[row for row in rows if row.span is not None and row.span.end_ns is None],
+            late=[row for row in rows if row.is_late],
+            labels=EXPECTED_LABELS,
         )
 
     def message_page(self, title: str, text: str) -> str:
@@ -137,10 +143,12 @@ def _number(value: float) -> str:
 
 def _kind(outcome: Outcome) -> str:
     """
-    The class name that gives an outcome its colour: good, bad, open, none.
+    The class name that gives an outcome its colour: good, bad, open, none. A score that may still be 1 is open.
     """
     if outcome.label is not None:
         return {"true": "good", "false": "bad"}.get(outcome.label, "open")
     if outcome.score is None:
         return "none" if outcome.status == "ineligible" else "open"
-    return "good" if outcome.score >= 1 else "bad"
+    if outcome.score >= 1:
+        return "good"
+    return "open" if outcome.upper is not None and outcome.upper >= 1 else "bad"

@@ -62,7 +62,7 @@ class TimeScale(NamedTuple):
         """
         Times at round distances from the begin, none of them in a cut, not too close to each other.
         """
-        step = self._step_ns()
+        step = self.step_ns
         last = -float(MIN_TICK_DISTANCE)
         for segment in self.segments:
             if segment.is_cut:
@@ -73,7 +73,8 @@ class TimeScale(NamedTuple):
                     last = segment.place(time_ns)
                     yield time_ns
 
-    def _step_ns(self) -> int:
+    @property
+    def step_ns(self) -> int:
         """
         The smallest of 1, 2, 5, 10, … nanoseconds that is wide enough for a label.
         """

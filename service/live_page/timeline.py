@@ -8,12 +8,14 @@ of the required order are drawn between the calls that `relations` chooses.
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from proto_adapters.tool_names import comparison_key
 from service.live_page.chart import Arrow, Band, Bar, Chart, Cut, Lane, ModelBar, Statement, Tick
 from service.live_page.record import Detail, OrderQuestion, ShownCall, ShownSpan, Summary
 from service.live_page.relations import Link, Relation, links_of, overlap_ns
 from service.live_page.time_scale import Interval, TimeScale, time_scale
-from service.live_page.words import brief_duration
+from service.live_page.words import brief_duration, tick_label
 from service.scoring.partial_order import predecessors
 
 WIDTH = 1_000
@@ -22,8 +24,9 @@ RIGHT = 960
 AXIS_Y = 22
 MODEL_Y = 34
 LANES_Y = 58
-ROW_HEIGHT = 20
-BAR_HEIGHT = 12
+LANES_Y_WITHOUT_MODEL = 32
+ROW_HEIGHT = 22
+BAR_HEIGHT = 14
 LANE_PADDING = 16
 MIN_BAR_WIDTH = 3
 MAX_OTHER_LANES = 12
@@ -31,6 +34,10 @@ MAX_ROWS = 12
 MAX_MODEL_BARS = 200
 LABEL_LENGTH = 22
 CHARACTER_WIDTH = 6.2
+NOTE_MARGIN = 7
+MIN_LABEL_DISTANCE = 62
+MIN_FORWARD = 18
+"""An arrow to the right needs this much room for its tip."""
 
 
 class _Plan(NamedTuple):
@@ -89,14 +96,16 @@ def _model_spans(detail: Detail) -> list[ShownSpan]:
 
 
 def _chart(question: OrderQuestion, summary: Summary, detail: Detail, scale: TimeScale) -> Chart:
+    is_complete = summary.coverage == "complete"
     plans = list(_plans(question, summary, detail))
     lanes: list[Lane] = []
-    y: float = LANES_Y
+    models = _model_spans(detail)
+    y: float = LANES_Y if models else LANES_Y_WITHOUT_MODEL
     for plan in plans[: len(question.tools) + MAX_OTHER_LANES]:
         lane = _lane(plan, detail, scale, y)
         lanes.append(lane)
         y += lane.height
-    links = links_of(question, detail.calls) if question.pairs else []
+    links = links_of(question, detail.calls, is_complete=is_complete) if question.pairs else []
     places = _Places(lanes, plans, detail.calls, scale)
     return Chart(
         name=question.name,
@@ -106,8 +115,8 @@ def _chart(question: OrderQuestion, summary: Summary, detail: Detail, scale: Tim
         right=RIGHT,
         axis_y=AXIS_Y,
         model_y=MODEL_Y,
-        models=[_model_bar(span, scale) for span in _model_spans(detail)],
-        ticks=[Tick(scale.place(time), f"+{brief_duration(time - scale.begin_ns)}") for time in scale.ticks()],
+        models=[_model_bar(span, scale) for span in models],
+        ticks=list(_ticks(scale)),
         cuts=[
             Cut(round(cut.left, 1), round(cut.right - cut.left, 1), brief_duration(cut.end_ns - cut.begin_ns))
             for cut in scale.cuts
@@ -117,49 +126,75 @@ def _chart(question: OrderQuestion, summary: Summary, detail: Detail, scale: Tim
         arrows=list(places.arrows(links)),
         statements=[_statement(link, question) for link in links],
         notes=list(_notes(question, detail, len(plans) - len(lanes))),
-        may_continue=summary.coverage != "complete",
+        may_continue=not is_complete,
     )
+
+
+def _ticks(scale: TimeScale) -> Iterator[Tick]:
+    """
+    Ticks whose label does not run into that of a cut.
+    """
+    centres = [(cut.left + cut.right) / 2 for cut in scale.cuts]
+    for time_ns in scale.ticks():
+        x = scale.place(time_ns)
+        if all(abs(x - centre) > MIN_LABEL_DISTANCE for centre in centres):
+            yield Tick(x, tick_label(time_ns - scale.begin_ns, scale.step_ns))
 
 
 def _plans(question: OrderQuestion, summary: Summary, detail: Detail) -> Iterator[_Plan]:
     requested = {name for outcome in summary.outcomes for name in outcome.requested_not_executed}
+    absence = "never called" if summary.coverage == "complete" else "not seen; spans are missing"
     taken: set[int] = set()
     for node in predecessors(len(question.tools), question.pairs):
         name = question.tools[node]
         calls = sorted({*question.attempts[node], *question.uncertain[node]})
         taken.update(calls)
-        absence = "asked for by the model, never executed" if name in requested else "never called"
-        yield _Plan(name, "required", node + 1 if question.pairs else None, calls, absence)
+        words = f"asked for by the model, {absence}" if name in requested else absence
+        yield _Plan(name, "required", node + 1 if question.pairs else None, calls, words)
     others: dict[str, list[int]] = {}
     for position, call in enumerate(detail.calls):
         if position not in taken:
             others.setdefault(call.name, []).append(position)
+    forbidden = _forbidden(summary)
     for name, calls in others.items():
         is_control = all(detail.calls[position].is_control for position in calls)
-        yield _Plan(name, "control" if is_control else "other", None, calls, "")
+        role = "forbidden" if comparison_key(name) in forbidden else "control" if is_control else "other"
+        yield _Plan(name, role, None, calls, "")
+
+
+def _forbidden(summary: Summary) -> set[str]:
+    """
+    Names that were called although a condition forbids them, for comparison.
+    """
+    conditions = (outcome for outcome in summary.outcomes if outcome.type == "tools_not_called")
+    return {comparison_key(name) for outcome in conditions if outcome.label == "false" for name in outcome.called}
 
 
 def _lane(plan: _Plan, detail: Detail, scale: TimeScale, y: float) -> Lane:
-    rows = _rows([detail.calls[position] for position in plan.calls], scale)
-    count = max(rows, default=0) + 1
-    bars = [
-        _bar(detail.calls[position], scale, y + LANE_PADDING / 2 + row * ROW_HEIGHT, _number(index, plan.calls))
-        for index, (position, row) in enumerate(zip(plan.calls, rows, strict=True))
-    ]
+    calls = [detail.calls[position] for position in plan.calls]
+    rows = _rows(calls, scale)
+    late = {span.span_id for span in detail.spans if span.closing}
+    bars = []
+    for index, (call, row) in enumerate(zip(calls, rows, strict=True)):
+        following = (
+            scale.place(other.start_ns)
+            for other, its in zip(calls[index + 1 :], rows[index + 1 :], strict=True)
+            if its == row
+        )
+        number = f"call {index + 1}" if len(calls) > 1 else ""
+        bar_y = y + (LANE_PADDING + ROW_HEIGHT - BAR_HEIGHT) / 2 + row * ROW_HEIGHT
+        bar = _bar(call, scale, bar_y, number, next(following, RIGHT))
+        bars.append(replace(bar, marks=[*bar.marks, "late"]) if call.span_id in late else bar)
     return Lane(
         name=plan.name,
         label=plan.name if len(plan.name) <= LABEL_LENGTH else plan.name[: LABEL_LENGTH - 1] + "…",
         role=plan.role,
         number=plan.number,
         y=y,
-        height=LANE_PADDING + count * ROW_HEIGHT,
+        height=LANE_PADDING + (max(rows, default=0) + 1) * ROW_HEIGHT,
         bars=bars,
         absence="" if plan.calls else plan.absence,
     )
-
-
-def _number(index: int, calls: Sequence[int]) -> str:
-    return f"call {index + 1}" if len(calls) > 1 else ""
 
 
 def _rows(calls: Sequence[ShownCall], scale: TimeScale) -> list[int]:
@@ -186,21 +221,30 @@ def _width(call: ShownCall, scale: TimeScale) -> float:
     return max(MIN_BAR_WIDTH, round(scale.place(call.end_ns) - scale.place(call.start_ns), 1))
 
 
-def _bar(call: ShownCall, scale: TimeScale, y: float, number: str) -> Bar:
+def _bar(call: ShownCall, scale: TimeScale, y: float, number: str, free_until: float) -> Bar:
     x, width = scale.place(call.start_ns), _width(call, scale)
     slack = 0.0 if call.end_ns is None else scale.place(call.end_ns + call.slack_ns) - scale.place(call.end_ns)
-    note = ", ".join(part for part in (number, *_remarks(call)) if part)
-    has_room = x + width + 8 + len(note) * CHARACTER_WIDTH < RIGHT
+    remarks = _remarks(call)
+    note = ", ".join([number, *remarks] if number else remarks)
+    is_inside = _text_width(note) + 2 * NOTE_MARGIN + (10 if call.status == "error" else 0) < width
+    outside_x = x + width + slack + NOTE_MARGIN
+    has_room = is_inside or outside_x + _text_width(note) < free_until
     return Bar(
         x=x,
-        y=y + (ROW_HEIGHT - BAR_HEIGHT) / 2,
+        y=y,
         width=width,
         marks=list(_marks(call)),
         slack_width=round(slack, 1),
-        title=f"{call.name}: {', '.join([_times(call, scale), *_remarks(call)[1:]])}",
-        note=note if has_room else "",
+        title=f"{call.name}: {', '.join([_times(call, scale), *remarks])}",
+        note=note,
+        note_x=None if not has_room else round(x + width / 2 if is_inside else outside_x, 1),
+        is_note_inside=is_inside,
         span_id=call.span_id,
     )
+
+
+def _text_width(text: str) -> float:
+    return CHARACTER_WIDTH * len(text)
 
 
 def _marks(call: ShownCall) -> Iterator[str]:
@@ -218,7 +262,7 @@ def _marks(call: ShownCall) -> Iterator[str]:
 
 def _remarks(call: ShownCall) -> list[str]:
     if call.is_requested:
-        return ["", "asked for, no execution seen"]
+        return ["asked for"]
     remarks = ["no end" if call.end_ns is None else brief_duration(call.end_ns - call.start_ns)]
     if call.status == "error":
         remarks.append("failed")
@@ -228,10 +272,10 @@ def _remarks(call: ShownCall) -> list[str]:
 
 
 def _times(call: ShownCall, scale: TimeScale) -> str:
-    start = f"+{brief_duration(call.start_ns - scale.begin_ns)}"
+    start = brief_duration(call.start_ns - scale.begin_ns)
     if call.end_ns is None:
         return f"from {start}"
-    return f"{start} to +{brief_duration(call.end_ns - scale.begin_ns)}"
+    return f"{start} to {brief_duration(call.end_ns - scale.begin_ns)}"
 
 
 def _model_bar(span: ShownSpan, scale: TimeScale) -> ModelBar:
@@ -285,15 +329,18 @@ class _Places:
 
 def _arrow(link: Link, first: Bar, second: Bar) -> Arrow:
     """
-    From the end of what should come first to the begin of what should come after it.
+    From the end of what should come first, downwards, to the begin of what should come after it in a lane below.
+
+    Where that lies to the right it is reached from the left, else from above.
     """
-    x1, y1 = first.x + first.width, first.y + BAR_HEIGHT / 2
-    x2, y2 = second.x, second.y + BAR_HEIGHT / 2
-    if "open" in first.marks or "requested" in first.marks:
-        x1 = first.x + MIN_BAR_WIDTH
-    bend = max(18.0, min(60.0, abs(x2 - x1) / 2))
-    path = f"M{x1:.1f} {y1:.1f} C{x1 + bend:.1f} {y1:.1f} {x2 - bend:.1f} {y2:.1f} {x2 - 1:.1f} {y2:.1f}"
-    return Arrow(path=path, relation=str(link.relation), title=link.text, x=(x1 + x2) / 2, y=(y1 + y2) / 2)
+    is_open = "open" in first.marks or "requested" in first.marks
+    x1, y1 = first.x + (0 if is_open else first.width), first.y + BAR_HEIGHT
+    x2, y2, middle = second.x, second.y + BAR_HEIGHT / 2, (y1 + second.y) / 2
+    if x2 - x1 > MIN_FORWARD:
+        path = f"M{x1:.1f} {y1:.1f} C{x1:.1f} {y2:.1f} {x1 + 6:.1f} {y2:.1f} {x2 - 1:.1f} {y2:.1f}"
+    else:
+        path = f"M{x1:.1f} {y1:.1f} C{x1:.1f} {middle:.1f} {x2 + 2:.1f} {middle:.1f} {x2 + 2:.1f} {second.y:.1f}"
+    return Arrow(path=path, relation=str(link.relation), title=link.text)
 
 
 def _statement(link: Link, question: OrderQuestion) -> Statement:
@@ -311,5 +358,7 @@ def _notes(question: OrderQuestion, detail: Detail, hidden_lanes: int) -> Iterat
         yield f"Only the first {len(detail.calls)} of {detail.call_count} calls are drawn."
     if hidden_lanes > 0:
         yield f"{hidden_lanes} more tools that are not required are left out."
+    if any(call.is_requested for call in detail.calls):
+        yield "Diamonds are calls that the model asked for; no span shows that they ran."
     if detail.nameless_calls:
         yield f"{detail.nameless_calls} tool calls have no name and are not drawn."

@@ -78,6 +78,8 @@ WORDS: dict[str, dict[str, str]] = {
     "source": {str(key): text for key, text in SOURCES.items()},
 }
 
+_UNITS = (("s", SECOND), ("ms", MILLISECOND), ("µs", 1_000), ("ns", 1))
+
 
 def in_words(kind: str, value: str) -> str:
     """
@@ -90,14 +92,25 @@ def brief_duration(duration_ns: int) -> str:
     """
     A duration in three significant digits: `850 ns`, `12.3 ms`, `2 min 3 s`.
     """
-    if duration_ns < 0:
-        return f"-{brief_duration(-duration_ns)}"
+    if duration_ns <= 0:
+        return f"-{brief_duration(-duration_ns)}" if duration_ns else "0"
     if duration_ns >= 2 * MINUTE:
         return f"{duration_ns // MINUTE} min {duration_ns % MINUTE // SECOND} s"
-    for unit, size in (("s", SECOND), ("ms", MILLISECOND), ("µs", 1_000)):
-        if duration_ns >= size:
-            return f"{_three_digits(duration_ns, size)} {unit}"
-    return f"{duration_ns} ns"
+    unit, size = next((name, size) for name, size in _UNITS if duration_ns >= size)
+    return f"{_three_digits(duration_ns, size)} {unit}"
+
+
+def tick_label(time_ns: int, step_ns: int) -> str:
+    """
+    A time on an axis, with as many digits as tell it from its neighbours *step_ns* away.
+    """
+    if time_ns == 0:
+        return "0"
+    unit, size = next((name, size) for name, size in _UNITS if time_ns >= size)
+    decimals = 0
+    while size > step_ns * 10**decimals:
+        decimals += 1
+    return f"{time_ns / size:.{decimals}f} {unit}"
 
 
 def _three_digits(duration_ns: int, size: int) -> str:
