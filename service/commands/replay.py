@@ -119,7 +119,7 @@ def _finish(gates: Gates, report: JunitReport, junit: Path | None, *, as_json: b
     if junit is not None:
         report.write(junit, failures)
     if not as_json:
-        Console().print(_summary(gates))
+        Console().print(Text(), _summary(gates), sep="\n")
     for failure in failures:
         typer.echo(f"{failure.gate}: {failure.message}", err=True)
     if failures:
