@@ -61,15 +61,17 @@ def assemble(
 
 
 def _trace(tree: SpanTree) -> CanonicalTrace:
-    survivors = [span for span in _executed_tools(tree.spans) if span.duplicate_of is None]
-    embedded = tuple(_embedded(tree.spans))
-    shape = _shape(tree.spans)
-    names = (call.name for _, call in embedded) if shape is Shape.LLM_EMBEDDED else _called_names(tree.spans)
+    tools = [span for span in tree.spans if span.kind is SpanKind.TOOL]
+    models = [span for span in tree.spans if span.kind is SpanKind.LLM]
+    survivors = [span for span in tools if span.executed is not False and span.duplicate_of is None]
+    embedded = tuple(_embedded(models))
+    shape = Shape.TOOL_SPANS if tools else Shape.LLM_EMBEDDED if models else None
+    names = (call.name for _, call in embedded) if shape is Shape.LLM_EMBEDDED else _called_names(tools)
     ids = session_ids(tree)
     return CanonicalTrace(
         spans=tuple(tree.spans),
         shape=shape,
-        calls=tuple(_calls(survivors, tree.spans)),
+        calls=tuple(_calls(survivors, tools)),
         called_names=tuple(dict.fromkeys(names)),
         nameless_calls=sum(not span.tool_name for span in survivors),
         embedded=embedded,
@@ -80,28 +82,17 @@ def _trace(tree: SpanTree) -> CanonicalTrace:
     )
 
 
-def _shape(spans: Sequence[CanonicalSpan]) -> Shape | None:
-    kinds = {span.kind for span in spans}
-    if SpanKind.TOOL in kinds:
-        return Shape.TOOL_SPANS
-    return Shape.LLM_EMBEDDED if SpanKind.LLM in kinds else None
-
-
-def _executed_tools(spans: Sequence[CanonicalSpan]) -> Iterator[CanonicalSpan]:
-    return (span for span in spans if span.kind is SpanKind.TOOL and span.executed is not False)
-
-
-def _called_names(spans: Sequence[CanonicalSpan]) -> Iterator[str]:
+def _called_names(tools: Sequence[CanonicalSpan]) -> Iterator[str]:
     """Names of executed TOOL spans, joined ones included: each is a name of a call."""
-    refused = {span.span_id for span in spans if span.kind is SpanKind.TOOL and span.executed is False}
-    executed = (span for span in _executed_tools(spans) if span.duplicate_of not in refused)
+    refused = {span.span_id for span in tools if span.executed is False}
+    executed = (span for span in tools if span.executed is not False and span.duplicate_of not in refused)
     return (span.tool_name for span in executed if span.tool_name)
 
 
-def _calls(survivors: Sequence[CanonicalSpan], spans: Sequence[CanonicalSpan]) -> Iterator[ToolCall]:
+def _calls(survivors: Sequence[CanonicalSpan], tools: Sequence[CanonicalSpan]) -> Iterator[ToolCall]:
     aliases: dict[bytes, set[str]] = defaultdict(set)
-    for span in spans:
-        if span.kind is SpanKind.TOOL and span.duplicate_of and span.tool_name:
+    for span in tools:
+        if span.duplicate_of and span.tool_name:
             aliases[span.duplicate_of].add(span.tool_name)
     return (_call(span, aliases[span.span_id]) for span in survivors if span.tool_name)
 
@@ -122,11 +113,11 @@ def _call(span: CanonicalSpan, names: set[str]) -> ToolCall:
     )
 
 
-def _embedded(spans: Sequence[CanonicalSpan]) -> Iterator[tuple[CanonicalSpan, EmbeddedCall]]:
+def _embedded(models: Sequence[CanonicalSpan]) -> Iterator[tuple[CanonicalSpan, EmbeddedCall]]:
     """Calls of completions that can be read and repeat none; the same id and name is the same call."""
     seen: set[tuple[str, str]] = set()
-    for span in spans:
-        if span.kind is SpanKind.LLM and span.duplicate_of is None and _can_be_read(span):
+    for span in models:
+        if span.embedded_calls and span.duplicate_of is None and _can_be_read(span):
             for call in span.embedded_calls:
                 if call.call_id is None or (call.call_id, call.name) not in seen:
                     seen.add((call.call_id or "", call.name))
@@ -134,4 +125,4 @@ def _embedded(spans: Sequence[CanonicalSpan]) -> Iterator[tuple[CanonicalSpan, E
 
 
 def _can_be_read(span: CanonicalSpan) -> bool:
-    return span.completion in {CompletionState.READ, CompletionState.STALE}
+    return span.completion is CompletionState.READ or span.completion is CompletionState.STALE

@@ -56,6 +56,8 @@ class JoinedSpans:
         """
         Write the outcome into the tree's spans.
         """
+        if not self._members:
+            return
         groups: dict[int, list[int]] = defaultdict(list)
         for position in self._tree.preorder:
             if position in self._members:

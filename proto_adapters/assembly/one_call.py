@@ -62,13 +62,10 @@ def _join_nested(tree: SpanTree, joined: JoinedSpans, tolerance_ns: int) -> None
 
 
 def _nearest_tool(tree: SpanTree, parent: int, around_parent: int) -> int:
-    match tree.spans[parent].kind:
-        case SpanKind.TOOL:
-            return parent
-        case SpanKind.AGENT | SpanKind.LLM:
-            return NO_SPAN
-        case _:
-            return around_parent
+    kind = tree.spans[parent].kind
+    if kind is SpanKind.TOOL:
+        return parent
+    return NO_SPAN if kind is SpanKind.AGENT or kind is SpanKind.LLM else around_parent
 
 
 def _nested_rule(tree: SpanTree, joined: JoinedSpans, outer: int, inner: int, tolerance_ns: int) -> str | None:

@@ -31,8 +31,9 @@ def mark_repeated(tree: SpanTree) -> None:
     if len(models) > 1:
         _mark_same_response(tree, models)
         _mark_beside(tree, models)
-        _mark_nested(tree)
-        _follow_chains(tree, models)
+        _mark_nested(tree, models)
+        if any(tree.spans[position].duplicate_of for position in models):
+            _follow_chains(tree, models)
 
 
 def _may_repeat(span: CanonicalSpan) -> bool:
@@ -113,12 +114,14 @@ class _Tellers:
         return is_better and self.names <= _names(outer)
 
 
-def _mark_nested(tree: SpanTree) -> None:
+def _mark_nested(tree: SpanTree, models: Sequence[int]) -> None:
     """
     Inner LLM spans repeat the outer one, or the outer one sums up the inner ones, whichever tells more.
     """
     below: dict[int, _Tellers] = {}
     above = _nearest_llm(tree)
+    if all(above[position] == NO_SPAN for position in models):
+        return
     for position in reversed(tree.preorder):
         if _may_repeat(tree.spans[position]):
             tellers = _settle(tree, position, below.pop(position, _Tellers()))
@@ -127,16 +130,20 @@ def _mark_nested(tree: SpanTree) -> None:
 
 
 def _nearest_llm(tree: SpanTree) -> list[int]:
+    """
+    For each span the LLM span around it, with no border between.
+    """
     nearest = [NO_SPAN] * len(tree.spans)
+    spans, parents = tree.spans, tree.parents
     for position in tree.preorder:
-        parent = tree.parents[position]
-        if parent != NO_SPAN and not _is_border(tree.spans[parent]):
-            nearest[position] = parent if _may_repeat(tree.spans[parent]) else nearest[parent]
+        parent = parents[position]
+        if parent != NO_SPAN and not _is_border(spans[parent]):
+            nearest[position] = parent if _may_repeat(spans[parent]) else nearest[parent]
     return nearest
 
 
 def _is_border(span: CanonicalSpan) -> bool:
-    return span.kind in {SpanKind.AGENT, SpanKind.TOOL} or span.completion is CompletionState.STALE
+    return span.kind is SpanKind.AGENT or span.kind is SpanKind.TOOL or span.completion is CompletionState.STALE
 
 
 def _settle(tree: SpanTree, position: int, inner: _Tellers) -> _Tellers:

@@ -22,6 +22,9 @@ def session_ids(tree: SpanTree) -> tuple[str, ...]:
     """
     if all(span.kind is SpanKind.UNKNOWN and not span.dialects for span in tree.spans):
         return ()
+    told = {span.session_id for span in tree.spans if span.session_id}
+    if len(told) < 2:
+        return tuple(told)
     fragments = _fragments(tree)
     having = [position for position, span in enumerate(tree.spans) if span.session_id]
     having.sort(key=lambda position: (fragments[position], tree.depths[position], position))
