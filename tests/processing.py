@@ -14,6 +14,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from wire_spans import span_id, trace_request
 
+from service.app.journal import open_journal
 from service.app.processing import build_processor
 from service.app.settings import outbox_settings
 from service.config import config_from_tree
@@ -65,17 +66,24 @@ class Processing:
     The processor under test, with what came out of it.
     """
 
-    def __init__(self, *, sending_queue: Mapping[str, object] | None = None, **tool_scoring: object) -> None:
+    def __init__(
+        self,
+        *,
+        clock: ManualClock | None = None,
+        sending_queue: Mapping[str, object] | None = None,
+        **tool_scoring: object,
+    ) -> None:
         exporters = {name: {**block, "sending_queue": sending_queue or {}} for name, block in ANY_EXPORTER.items()}
         tree = {"processors": {"tool_scoring": {**EXPECTED, **tool_scoring}}, "exporters": exporters}
         config = config_from_tree(tree, environ={})  # type: ignore[arg-type]  # plain values of a test
         self.block = config.tool_scoring
-        self.clock = ManualClock()
+        self.clock = clock or ManualClock()
         self.outlets = {signal: RecordingOutlet() for signal in Signal}
         self.outboxes = {
             signal: Outbox(signal, [outlet], outbox_settings(config)) for signal, outlet in self.outlets.items()
         }
         self.recorder = OtelRecorder(self.clock)
+        self.journal = open_journal(config, self.recorder, self.clock)
         self.closings: list[Scored] = []
         self.sent: list[bytes] = []
         self.annotations: dict[str, dict[str, str]] = {}
@@ -87,6 +95,7 @@ class Processing:
             version="0",
             observers=[self],
             annotations=self.annotations,
+            journal=self.journal,
         )
 
     def scored(self, scored: Scored) -> None:
@@ -107,6 +116,7 @@ class Processing:
         """
         self.clock.advance(round(seconds * SECOND_NS))
         await self.processor.tick()
+        await self.processor.settle()
         self.clock.advance(SECOND_NS // 4)
         await self.processor.tick()
         return self

@@ -5,6 +5,7 @@ Runs on the event loop that owns the buffer. While a large trace is being read t
 `is_closing` and what arrives for it meanwhile came after the closing.
 """
 
+import asyncio
 import logging
 from collections.abc import Sequence
 
@@ -16,6 +17,7 @@ from service.evidence import CoverageReason, Trigger
 from service.pipeline import Signal
 from service.processor.delivery import latest_revision, plan_deliveries
 from service.processor.durability import NO_JOURNAL, Departure, Durability
+from service.processor.large_traces import LARGE
 from service.processor.occurrences import (
     LIMIT_REASONS,
     ClosingOccurrence,
@@ -73,6 +75,8 @@ class Closer:
         self._outputs = outputs
         self._recorder = recorder
         self._clock = clock
+        self._closings: dict[bytes, asyncio.Event] = {}
+        """Traces that are closing and for which somebody waits."""
         self._reader = Reader(settings.decoding, recorder)
         self._annotator = Annotator(
             settings.annotate, drop_untrusted=settings.drop_untrusted, kept=settings.kept_attributes
@@ -96,13 +100,15 @@ class Closer:
         departure = self._journal.departure(trace)
         try:
             leaving = trace.take_waiting() + await self._read(trace)
-            self._carry_out(trace, self._plan(trace, trigger, leaving, departure), departure)
+            self._carry_out(trace, await self._plan(trace, trigger, leaving, departure), departure)
             trace.has_news = False
             trace.is_closing = False
             self._settle(trace, trigger, departure)
         finally:
             trace.is_closing = False
             departure.end(trace)
+            if (closing := self._closings.pop(trace.trace_id, None)) is not None:
+                closing.set()
         self._recorder.scoring_took(self._clock.monotonic_ns() - started_ns)
 
     async def _read(self, trace: BufferedTrace, *, with_copies: bool = False) -> list[ReadSpan]:
@@ -115,14 +121,18 @@ class Closer:
             trace.facts.add(CoverageReason.LATE_SPAN)
         return fresh
 
-    def _plan(
+    async def _plan(
         self, trace: BufferedTrace, trigger: Trigger, leaving: list[ReadSpan], departure: Departure
     ) -> ClosingPlan:
         """
         A fault of ours in scoring must not cost a span: they leave unscored, and the fault is told.
+
+        Scoring is pure, so that of a large trace may take its seconds in a thread.
         """
         try:
-            return self._planner.plan(trace, trigger, leaving)
+            if trace.span_count < LARGE:
+                return self._planner.plan(trace, trigger, leaving)
+            return await asyncio.to_thread(self._planner.plan, trace, trigger, leaving)
         except Exception:
             _logger.exception("scoring a trace failed")
             self._release_unscored(leaving, UnscoredReason.SCORING_FAILED, departure)
@@ -135,6 +145,8 @@ class Closer:
 
         With a *settlement* copies leave too: the sender may repeat what was given up on the way to the next hop.
         """
+        if trace.is_closing:
+            await self._closings.setdefault(trace.trace_id, asyncio.Event()).wait()
         departure = self._journal.departure(trace)
         try:
             leaving = trace.take_waiting() + await self._read(trace, with_copies=settlement is not None)

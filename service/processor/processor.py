@@ -22,6 +22,7 @@ from service.processor.closing import Closer
 from service.processor.durability import NO_JOURNAL, Durability
 from service.processor.early import EarlyVerdicts
 from service.processor.intake import Intake, Taken
+from service.processor.large_traces import LARGE, LargeClosings
 from service.processor.outbox import Outbox, Settlement
 from service.processor.pressure import Pressure
 from service.processor.recovery import Recovery
@@ -73,6 +74,7 @@ class Processor:
         self._recorder = recorder
         self._clock = clock
         self._acknowledgements = acknowledgements
+        self._large = LargeClosings(closer.close)
         self._is_stopping = False
 
     def may_take(self, size: int) -> bool:
@@ -216,6 +218,8 @@ class Processor:
                 break
             if due.trigger is None:
                 self._closer.forget(due.trace)
+            elif due.trace.span_count >= LARGE:
+                self._large.add(due.trace, due.trigger)
             else:
                 await self._closer.close(due.trace, due.trigger)
             if self._clock.monotonic_ns() - turn_ns > TURN_NS:
@@ -224,6 +228,12 @@ class Processor:
         await self._close_sessions(now_ns)
         self._logs.expire(now_ns)
         await self._pressure.relieve()
+
+    async def settle(self) -> None:
+        """
+        Until the large traces that were due are closed.
+        """
+        await self._large.settle()
 
     async def _close_sessions(self, now_ns: int) -> None:
         turn_ns = self._clock.monotonic_ns()
@@ -260,6 +270,7 @@ class Processor:
         self._is_stopping = True
         self._acknowledgements.stop()
         self._journal.stop()
+        await self.settle()
         if not self._journal.keeps_traces:
             await self._end_traces()
         self._sessions.shutdown()
