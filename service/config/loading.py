@@ -2,7 +2,7 @@
 From files and an environment to a `Config`, or to every mistake in them at once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from service.config.expansion import Expansion, Location, read_text
 from service.config.named_files import missing_files
-from service.config.problems import path_text, problems_of
-from service.config.references import mistakes
+from service.config.problems import Problem, path_text, problems_of
+from service.config.references import mistakes, undefined_names
 from service.config.root import Config
 from service.config.yaml_reader import Value, read_yaml
 from service.errors import ConfigError
@@ -43,13 +43,24 @@ def config_from_tree(tree: Mapping[str, Value], environ: Mapping[str, str]) -> C
     """
     expansion = Expansion(environ)
     expanded = expansion.expand(dict(tree))
-    if expansion.problems:
-        raise ConfigError([(path_text(location), message) for location, message in expansion.problems])
-    config = _validated(expanded, expansion.texts)
-    problems = mistakes(config) or missing_files(config)
+    unreplaced = [(path_text(location), message) for location, message in expansion.problems]
+    try:
+        config = _validated(expanded, expansion.texts)
+    except ConfigError as error:
+        wrong = _not_at(error.problems, [path for path, _ in unreplaced])
+        undefined = undefined_names(expanded) if isinstance(expanded, dict) else []
+        raise ConfigError([*unreplaced, *wrong, *undefined]) from None
+    problems = [*unreplaced, *_not_at([*mistakes(config), *missing_files(config)], [path for path, _ in unreplaced])]
     if problems:
         raise ConfigError(problems)
     return config
+
+
+def _not_at(problems: Iterable[Problem], places: Sequence[str]) -> list[Problem]:
+    """
+    Without what is only said because nothing stands at *places*, where a reference could not be replaced.
+    """
+    return [problem for problem in problems if not any(f"{place}::".startswith(f"{problem[0]}::") for place in places)]
 
 
 def _read_file(path: Path) -> dict[str, Value]:

@@ -297,6 +297,47 @@ def test_every_mistake_is_told_at_once() -> None:
     assert [f"{SCORING}::mode", f"{SCORING}::span_limit", "service::shutdown_timeout"] == [path for path, _ in problems]
 
 
+def test_an_unset_variable_and_undefined_names_hide_no_other_mistake() -> None:
+    problems = _problems(
+        _scoring("mode: fast")
+        + "\nexporters: {otlp: {endpoint: '${env:NOWHERE}'}, otlp/b: {endpoint: 5}}"
+        + "\nservice: {extensions: [zpages], pipelines: {traces: {exporters: [otlp, otlp/c]}}}"
+    )
+
+    assert [
+        "exporters::otlp::endpoint",
+        f"{SCORING}::mode",
+        "exporters::otlp/b::endpoint",
+        "service::extensions[0]",
+        "service::pipelines::traces::exporters[1]",
+    ] == [path for path, _ in problems]
+
+
+def test_undefined_names_missing_files_and_unset_variables_are_told_together() -> None:
+    problems = _problems(
+        _scoring("annotations_file: /none.yaml")
+        + "\nexporters: {otlp: {endpoint: 'c:1', tls: {ca_file: '${env:NOWHERE}'}}}"
+        + "\nservice: {extensions: [zpages]}"
+    )
+
+    assert ["exporters::otlp::tls::ca_file", "service::extensions[0]", f"{SCORING}::annotations_file"] == [
+        path for path, _ in problems
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tools", "message"),
+    [("[]", "should have at least 2 items"), ("[a]", "should have at least 2 items")],
+    ids=["none", "one"],
+)
+def test_a_list_that_is_too_short_is_told_in_plain_words(tools: str, message: str) -> None:
+    condition = "{condition_type: tools_called_in_order, tools: " + tools + "}"
+
+    problems = _problems(_scoring("expectations: [{name: a, conditions: [" + condition + "]}]"))
+
+    assert [(f"{SCORING}::expectations[0]::conditions[0]::tools", message)] == problems
+
+
 def test_a_mistake_in_an_item_is_not_told_again_for_its_list() -> None:
     problems = _problems(_scoring("expectations: [{name: a, expected_tools: [{nam: x}]}]"))
 
