@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from service.annotations import UnreadableAnnotations
+from service.annotations.annotations_file import CONFIG_PATH, read_annotations_file
 from service.config import Config, advice, effective_configuration, load_config
 from service.errors import ConfigError
 from service.scoring.annotations import find_annotation_problems
@@ -26,10 +28,11 @@ def validate(config: ConfigFiles, *, print_effective: Print = False) -> None:
     """
     try:
         loaded = load_config(config, os.environ)
+        problems = [*_annotation_problems(loaded), *_file_problems(loaded)]
     except ConfigError as error:
         typer.echo(str(error))
         raise typer.Exit(INVALID) from None
-    for path, message in [*advice(loaded), *_annotation_problems(loaded)]:
+    for path, message in [*advice(loaded), *problems]:
         typer.echo(f"warning: {path}: {message}", err=True)
     if print_effective:
         typer.echo(effective_configuration(loaded), nl=False)
@@ -42,3 +45,17 @@ def _annotation_problems(config: Config) -> list[tuple[str, str]]:
     block = config.tool_scoring.tool_selection_accuracy
     problems = find_annotation_problems(block.annotations or {})
     return [(f"processors::tool_scoring::tool_selection_accuracy::{path}", message) for path, message in problems]
+
+
+def _file_problems(config: Config) -> list[tuple[str, str]]:
+    """
+    The same of `annotations_file`. Raises `ConfigError` if it holds no annotations at all.
+    """
+    name = config.tool_scoring.annotations_file
+    if name is None:
+        return []
+    try:
+        _, problems = read_annotations_file(Path(name))
+    except UnreadableAnnotations as error:
+        raise ConfigError([(CONFIG_PATH, f"{name} {error}")]) from error
+    return [(f"{CONFIG_PATH}: {path}", message) for path, message in problems]

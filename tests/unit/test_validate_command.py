@@ -61,3 +61,18 @@ def test_the_effective_configuration_is_printed_with_secrets_masked(config_file:
     assert 0 == result.exit_code
     assert "trace_timeout: 5m" in result.stdout
     assert "s3cret" not in result.output
+
+
+def test_the_annotations_file_is_checked_too(config_file: Path) -> None:
+    annotations = config_file.with_name("annotations.yaml")
+    config_file.write_text(f"processors: {{tool_scoring: {{annotations_file: '{annotations}'}}}}", encoding="utf-8")
+
+    annotations.write_text("abc: {expected_tools: '[1'}")
+    warned = CliRunner().invoke(APP, ["--config", str(config_file)])
+    annotations.write_text("[")
+    refused = CliRunner().invoke(APP, ["--config", str(config_file)])
+
+    assert 0 == warned.exit_code
+    assert "annotations_file: annotations.abc.expected_tools: should be a JSON array" in warned.stderr
+    assert 1 == refused.exit_code
+    assert "is neither JSON nor YAML" in refused.stdout
