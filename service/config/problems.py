@@ -30,7 +30,9 @@ _PLAIN_WORDS = {
     "model_attributes_type": "should be a block of keys",
     "union_tag_not_found": "should have a condition_type",
 }
-_SIZES = {"too_short": ("min_length", "should have at least"), "too_long": ("max_length", "should have at most")}
+_LENGTH = re.compile(
+    r"^(?:Tuple|List|Set|Dictionary) (should have at (?:least|most) \d+ items?) after validation, not \d+$"
+)
 _MAX_KEY = 100
 
 
@@ -103,13 +105,10 @@ def _message(location: Location, error: ErrorDetails, schema: Mapping[str, Any])
         return "unknown key" + suggestion(str(location[-1]), known_keys(schema, location[:-1]))
     if error["type"] in _PLAIN_WORDS:
         return _PLAIN_WORDS[error["type"]]
-    if error["type"] in _SIZES:
-        limit = error.get("ctx", {})[_SIZES[error["type"]][0]]
-        return f"{_SIZES[error['type']][1]} {limit} item{'' if limit == 1 else 's'}"
     if error["type"] == "union_tag_invalid":
         expected = error.get("ctx", {}).get("expected_tags", "")
         return f"unknown condition_type; known are {expected}"
-    return error["msg"].removeprefix("Value error, ").replace("Input should", "should")
+    return _LENGTH.sub(r"\1", error["msg"].removeprefix("Value error, ").replace("Input should", "should"))
 
 
 def suggestion(key: str, known: Iterable[str]) -> str:
