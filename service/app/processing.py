@@ -137,7 +137,7 @@ def build_processor(
             Gauge.TRACES_ACTIVE: lambda: buffer.open_count,
             Gauge.BUFFER_SIZE: lambda: pressure.size,
             Gauge.BUFFER_LIMIT: lambda: settings.max_buffer_bytes,
-            Gauge.EVIDENCE_SIZE: lambda: buffer.evidence_size,
+            Gauge.EVIDENCE_SIZE: lambda: buffer.evidence_size + sessions.size,
             Gauge.DECISION_CACHE_SIZE: lambda: len(decisions),
             Gauge.ORIGINS: lambda: len(origins),
             Gauge.LOGS_WAITING: lambda: len(logs),

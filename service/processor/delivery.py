@@ -96,7 +96,7 @@ def plan_deliveries(
                 occurrence=occurrence,
                 trigger=trigger,
                 revision=revision,
-                is_final=not (trigger.is_provisional or is_provisional),
+                is_final=not (is_provisional or (partition is Partition.TRACE and trigger.is_provisional)),
                 replaces=None if before is None else before.evaluation,
                 enters_histogram=enters,
             )
