@@ -42,6 +42,11 @@ class RootCondition(Struct, frozen=True):
         """Attribute keys that must be kept of each span."""
         return frozenset(match.key for match in self.attributes)
 
+    @property
+    def needs_no_parent(self) -> bool:
+        """Only a span without a parent can be a root."""
+        return not self.attributes and not self.accept_remote_parent
+
     def matches(self, attributes: Attributes) -> bool:
         return any(match.holds_for(attributes) for match in self.attributes)
 

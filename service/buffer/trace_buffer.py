@@ -97,14 +97,21 @@ class BufferedTrace:
         """
         return not rescore and self.closed_by is Trigger.ROOT_SPAN
 
-    def hold(self, origin: Origin, span: bytes) -> None:
+    def hold(self, origin: Origin, span: bytes, now_ns: int) -> None:
+        """
+        Hold one span that came now.
+        """
+        size = len(span)
         spans = self.held.get(origin)
         if spans is None:
             self.held[origin] = [span]
         else:
             spans.append(span)
-        self.held_bytes += len(span)
+        self.last_ns = now_ns
+        self.held_bytes += size
+        self.byte_count += size
         self.held_count += 1
+        self.span_count += 1
 
     def history_of(self, root_id: bytes) -> DeliveryHistory:
         return self.histories.setdefault(root_id, {})
@@ -218,10 +225,7 @@ class TraceBuffer:
         """
         if not trace.is_open:
             self._add_to_closed(trace, now_ns)
-        trace.last_ns = now_ns
-        trace.span_count += 1
-        trace.byte_count += len(span)
-        trace.hold(origin, span)
+        trace.hold(origin, span, now_ns)
         if is_root and not trace.has_root:
             trace.has_root = True
             self._schedule(trace)

@@ -94,16 +94,23 @@ class Intake:
         Take every span with valid ids; tells which traces hold new spans. *settlement* follows what leaves at once.
         """
         taken = Taken({}, request.item_count, settlement, receipt)
+        limit, roots_have_no_parent = self._settings.max_span_bytes, self._settings.root_condition.needs_no_parent
         for origin, spans in request.groups:
             for span in spans:
                 ids = read_ids(span)
                 if ids is None:
                     taken.invalid += 1
-                elif len(span) > self._settings.max_span_bytes:
+                    continue
+                trace = taken.touched.get(ids.trace_id)
+                if len(span) > limit:
                     taken.too_large += 1
                     self._mark_cut(taken, ids, now_ns)
-                else:
+                elif trace is None or trace.closed_ns is not None or not (ids.parent_span_id and roots_have_no_parent):
                     self._take(taken, origin, span, ids, now_ns)
+                else:
+                    # A further span of an open trace, and no root: four of five are. `_take` would do the same for
+                    # twice the instructions.
+                    trace.hold(origin, span, now_ns)
         for trace in taken.touched.values():
             self._buffer.update_size(trace)
         self._count_rejected(taken)
