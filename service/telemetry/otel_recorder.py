@@ -130,8 +130,9 @@ class OtelRecorder:
         self._decision_triggers.add(1, (trigger, coverage.label, partition))
         for reason in coverage.reasons:
             self._coverage_reasons.add(1, (reason, partition))
-        self._trace_span_count.record(spans, (trigger,))
-        self._trace_age.record(_seconds(age_ns), (trigger,))
+        if partition is Partition.TRACE:
+            self._trace_span_count.record(spans, (trigger,))
+            self._trace_age.record(_seconds(age_ns), (trigger,))
 
     def decided(self, trigger: Trigger, since_last_span_ns: int) -> None:
         self._time_to_verdict.record(_seconds(since_last_span_ns), (trigger,))
