@@ -31,6 +31,8 @@ class Bar(Struct, frozen=True, kw_only=True):
     marks: list[str]
     slack_width: float = 0
     """How far its end may lie further right."""
+    tolerance_width: float = 0
+    """How far from there a later call must begin to have come after it."""
     title: str
     note: str
     note_x: float | None

@@ -103,7 +103,7 @@ class LivePage:
 
     async def _list(self, request: web.Request) -> web.Response:
         recent = self.recent
-        counts = ListCounts(held=len(recent), seen=recent.seen_count, plain=recent.plain_count)
+        counts = ListCounts(held=len(recent), seen=recent.seen_count)
         chosen, offset = filter_of(request.query), _offset(request.query.get("offset", ""))
         return _html(await asyncio.to_thread(self._renderer.list_page, recent.newest_first(), chosen, offset, counts))
 

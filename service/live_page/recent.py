@@ -72,8 +72,6 @@ class RecentOccurrences:
         self.size = 0
         self.seen_count = 0
         """Occurrences and revisions that were taken."""
-        self.plain_count = 0
-        """Traces without any GenAI span, which are counted only."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -88,9 +86,6 @@ class RecentOccurrences:
         """
         Take one closing.
         """
-        if _is_plain(scored):
-            self.plain_count += 1
-            return
         self.seen_count += 1
         before = self._take_out(token_of(scored.assessment))
         summary = summary_of(scored, self._clock.now_ns())
@@ -133,11 +128,3 @@ class RecentOccurrences:
         if text in self._tokens_by_result:
             return self._tokens_by_result[text]
         return next((token for token in reversed(self._entries) if token.startswith(text)), None) if text else None
-
-
-def _is_plain(scored: Scored) -> bool:
-    """
-    No span of it was read as GenAI, and none looks like it: nothing to see on a page about tools.
-    """
-    assessment = scored.assessment
-    return not assessment.is_eligible and not any(span.dialects or span.problems for span in assessment.trace.spans)

@@ -63,12 +63,12 @@ def relation_of(earlier: ShownCall, later: ShownCall, tolerance_ns: int, positio
     if later.is_requested or earlier.is_requested:
         return _relation_of_requests(earlier, later, positions)
     earlier_end, later_end = earlier.latest_end_ns, later.latest_end_ns
-    if earlier_end is not None and earlier_end + tolerance_ns < later.start_ns:
-        return Relation.BEFORE
-    if later_end is not None and later_end + tolerance_ns < earlier.start_ns:
-        return Relation.AFTER
     if earlier_end is None or later_end is None:
         return Relation.UNKNOWN
+    if earlier_end + tolerance_ns < later.start_ns:
+        return Relation.BEFORE
+    if later_end + tolerance_ns < earlier.start_ns:
+        return Relation.AFTER
     apart = max(later.start_ns - (earlier.end_ns or 0), earlier.start_ns - (later.end_ns or 0))
     return Relation.TOO_CLOSE if apart >= 0 else Relation.OVERLAPPING
 

@@ -32,7 +32,6 @@ class ListCounts(Struct, frozen=True):
 
     held: int
     seen: int
-    plain: int
 
 
 class ListPage(Struct, frozen=True):
@@ -51,15 +50,15 @@ class Renderer:
     """
 
     def __init__(self, version: str) -> None:
-        self._environment = Environment(
+        self.environment = Environment(
             loader=PackageLoader("service.live_page"),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.globals |= {"version": version, "verdict_choices": VERDICTS, "url": _url}
-        self._environment.filters |= {
+        self.environment.globals |= {"version": version, "verdict_choices": VERDICTS, "url": _url}
+        self.environment.filters |= {
             "clock": _clock,
             "timestamp": _timestamp,
             "words": _words,
@@ -108,7 +107,7 @@ class Renderer:
         return self._render("sign_in.html", target=target, was_refused=was_refused)
 
     def _render(self, template: str, **values: object) -> str:
-        return self._environment.get_template(template).render(**values)
+        return self.environment.get_template(template).render(**values)
 
 
 def _page_of(summaries: Sequence[Summary], chosen: Filter, offset: int) -> ListPage:

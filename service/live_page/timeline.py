@@ -102,7 +102,7 @@ def _chart(question: OrderQuestion, summary: Summary, detail: Detail, scale: Tim
     models = _model_spans(detail)
     y: float = LANES_Y if models else LANES_Y_WITHOUT_MODEL
     for plan in plans[: len(question.tools) + MAX_OTHER_LANES]:
-        lane = _lane(plan, detail, scale, y)
+        lane = _lane(plan, detail, scale, y, question.tolerance_ns)
         lanes.append(lane)
         y += lane.height
     links = links_of(question, detail.calls, is_complete=is_complete) if question.pairs else []
@@ -143,7 +143,7 @@ def _ticks(scale: TimeScale) -> Iterator[Tick]:
 
 def _plans(question: OrderQuestion, summary: Summary, detail: Detail) -> Iterator[_Plan]:
     requested = {name for outcome in summary.outcomes for name in outcome.requested_not_executed}
-    absence = "never called" if summary.coverage == "complete" else "not seen; spans are missing"
+    absence = "never called" if summary.coverage == "complete" else "not seen; coverage is partial"
     taken: set[int] = set()
     for node in predecessors(len(question.tools), question.pairs):
         name = question.tools[node]
@@ -170,7 +170,7 @@ def _forbidden(summary: Summary) -> set[str]:
     return {comparison_key(name) for outcome in conditions if outcome.label == "false" for name in outcome.called}
 
 
-def _lane(plan: _Plan, detail: Detail, scale: TimeScale, y: float) -> Lane:
+def _lane(plan: _Plan, detail: Detail, scale: TimeScale, y: float, tolerance_ns: int) -> Lane:
     calls = [detail.calls[position] for position in plan.calls]
     rows = _rows(calls, scale)
     late = {span.span_id for span in detail.spans if span.closing}
@@ -184,6 +184,7 @@ def _lane(plan: _Plan, detail: Detail, scale: TimeScale, y: float) -> Lane:
         number = f"call {index + 1}" if len(calls) > 1 else ""
         bar_y = y + (LANE_PADDING + ROW_HEIGHT - BAR_HEIGHT) / 2 + row * ROW_HEIGHT
         bar = _bar(call, scale, bar_y, number, next(following, RIGHT))
+        bar = replace(bar, tolerance_width=_tolerance_width(call, scale, tolerance_ns))
         bars.append(replace(bar, marks=[*bar.marks, "late"]) if call.span_id in late else bar)
     return Lane(
         name=plan.name,
@@ -241,6 +242,13 @@ def _bar(call: ShownCall, scale: TimeScale, y: float, number: str, free_until: f
         is_note_inside=is_inside,
         span_id=call.span_id,
     )
+
+
+def _tolerance_width(call: ShownCall, scale: TimeScale, tolerance_ns: int) -> float:
+    end_ns = call.latest_end_ns
+    if end_ns is None or call.is_requested:
+        return 0.0
+    return round(scale.place(end_ns + tolerance_ns) - scale.place(end_ns), 1)
 
 
 def _text_width(text: str) -> float:

@@ -14,7 +14,7 @@ REASONS = {
     Reason.NO_TOOL_CALLS_OBSERVED: "no tool call was seen",
     Reason.NO_TOOL_EVIDENCE: "nothing shows that tool calls would have been seen, so their absence proves nothing",
     Reason.NO_EXECUTION_SPANS: "the model asked for tools, but no span shows that they ran",
-    Reason.PARTIAL_COVERAGE: "spans are missing, and what is missing could change the answer",
+    Reason.PARTIAL_COVERAGE: "something is missing or unfinished, and it could change the answer",
     Reason.INFERRED_COVERAGE: "completeness was not declared, and the configuration asks for that before it says false",
     Reason.OVERLAPPING: "calls ran at the same time or too close together, so none came first",
     Reason.REQUESTS_UNLINKED: "a trace of this session is missing, so an order cannot be ruled out",
