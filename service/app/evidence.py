@@ -7,7 +7,7 @@ from pathlib import Path
 
 from service.config import ToolScoringConfig
 from service.evidence_store.contents import ALWAYS_KEPT, KeptFacts
-from service.evidence_store.evidence_file import EvidenceFile
+from service.evidence_store.evidence_file import AppendedFile, EvidenceFile
 from service.telemetry.recorder import Recorder
 
 
@@ -31,4 +31,5 @@ def build_evidence_file(
     """
     if block.evidence.file is None:
         return None
-    return EvidenceFile(Path(block.evidence.file), kept_facts(block), recorder, annotations=annotations)
+    file = AppendedFile(Path(block.evidence.file))
+    return EvidenceFile(file, kept_facts(block), recorder, annotations=annotations)

@@ -34,14 +34,14 @@ class EvidenceFile:
 
     def __init__(
         self,
-        path: Path,
+        file: "AppendedFile",
         kept: KeptFacts,
         recorder: Recorder,
         *,
         annotations: Mapping[str, Mapping[str, str]],
         max_waiting_bytes: int = MAX_WAITING_BYTES,
     ) -> None:
-        self._file = AppendedFile(path)
+        self._file = file
         self._kept = kept
         self._recorder = recorder
         self._annotations = annotations
@@ -91,15 +91,16 @@ class EvidenceFile:
     async def _run(self) -> None:
         while not self._is_closing or self._waiting:
             await self._has_news.wait()
+            self._has_news.clear()  # before the write: what comes meanwhile is news again
             await self._flush()
-            if not self._is_closing:
-                self._has_news.clear()
 
     async def _flush(self) -> None:
         """
         Write what waits, and count what became of it.
         """
         lines, self._waiting = self._waiting, []
+        if not lines:
+            return
         written = await asyncio.to_thread(self._file.append, lines)
         self._waiting_bytes -= sum(map(len, lines))
         for number in range(len(lines)):
@@ -150,9 +151,9 @@ class AppendedFile:
         """
         try:
             descriptor = self._current()
+            begin = os.fstat(descriptor).st_size
         except OSError:
             return 0
-        begin = os.fstat(descriptor).st_size
         written = self._write(descriptor, b"".join(lines))
         whole = size = 0
         for line in lines:

@@ -2,10 +2,13 @@
 The evidence file: whole lines, in order, whatever happens to the disk; what cannot be written is counted.
 """
 
+import asyncio
+import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from doubles import ManualClock
+from doubles import ManualClock, eventually
 from processing import Processing
 from wire_spans import agent, tool
 
@@ -33,9 +36,10 @@ class Stored:
     An evidence file with what was counted of it.
     """
 
-    def __init__(self, path: Path, **settings: int) -> None:
+    def __init__(self, file: Path | AppendedFile, **settings: int) -> None:
         self.recorder = OtelRecorder(ManualClock())
-        self.file = EvidenceFile(path, kept_facts(Processing().block), self.recorder, annotations={}, **settings)
+        appended = file if isinstance(file, AppendedFile) else AppendedFile(file)
+        self.file = EvidenceFile(appended, kept_facts(Processing().block), self.recorder, annotations={}, **settings)
 
     def counted(self) -> dict[object, float]:
         return {
@@ -85,6 +89,39 @@ async def test_a_full_disk_loses_documents_and_nothing_else() -> None:
     await stored.file.close()
 
     assert {"failure": 3} == stored.counted()
+
+
+class SlowFile(AppendedFile):
+    """
+    A file on a disk that waits to be told.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.is_writing, self.may_write = threading.Event(), threading.Event()
+
+    def append(self, lines: Sequence[bytes]) -> int:
+        self.is_writing.set()
+        assert self.may_write.wait(10)
+        return super().append(lines)
+
+
+async def test_what_comes_during_a_write_is_written_next(tmp_path: Path) -> None:
+    """
+    Nothing else has to come for it.
+    """
+    file = SlowFile(tmp_path / "evidence.jsonl")
+    stored = Stored(file)
+    await stored.file.start()
+    first, second = await closings(2)
+    stored.file.scored(first)
+    await asyncio.to_thread(file.is_writing.wait)
+
+    stored.file.scored(second)
+    file.may_write.set()
+
+    await eventually(lambda: stored.counted() == {"success": 2})
+    await stored.file.close()
 
 
 async def test_what_waits_is_bounded(tmp_path: Path) -> None:
