@@ -99,11 +99,11 @@ def _item_prefix(size: int) -> bytes:
     return _prefix(_ITEM, size)
 
 
-def framed_size(item: bytes) -> int:
+def framed_size(items: Sequence[bytes]) -> int:
     """
-    What one item adds to a joined request, at most.
+    What items add to a joined request, at most.
     """
-    return len(item) + _LONGEST_FRAME
+    return sum(map(len, items)) + _LONGEST_FRAME * len(items)
 
 
 def header_size(origin: Origin) -> int:
@@ -117,7 +117,7 @@ def size_bound(groups: Iterable[ItemGroup]) -> int:
     """
     A size that `join_traces` of the same groups does not exceed.
     """
-    return sum(header_size(origin) + sum(map(framed_size, items)) for origin, items in groups)
+    return sum(header_size(origin) + framed_size(items) for origin, items in groups)
 
 
 def split_to_size(groups: Iterable[ItemGroup], max_bytes: int) -> Iterator[list[tuple[Origin, list[bytes]]]]:
@@ -130,11 +130,11 @@ def split_to_size(groups: Iterable[ItemGroup], max_bytes: int) -> Iterator[list[
     size = 0
     for origin, item in ((origin, item) for origin, items in groups for item in items):
         starts_group = not batch or batch[-1][0] is not origin
-        added = framed_size(item) + (header_size(origin) if starts_group else 0)
+        added = framed_size([item]) + (header_size(origin) if starts_group else 0)
         if batch and size + added > max_bytes:
             yield batch
             batch, starts_group = [], True
-            size, added = 0, framed_size(item) + header_size(origin)
+            size, added = 0, framed_size([item]) + header_size(origin)
         if starts_group:
             batch.append((origin, []))
         batch[-1][1].append(item)

@@ -145,26 +145,44 @@ class Outbox:
         """
         Put *items* on their way; *settlements* follow them.
         """
-        for item in items:
-            if self._byte_count + self._cost(origin, item) > self._settings.request_limit_bytes:
-                self.flush()
-            self._put(origin, item, now_ns)
-            for settlement in settlements:
-                if settlement is not None and settlement not in self._settlements:
-                    self._settlements.add(settlement)
-                    settlement.add_request()
+        if not items:
+            return
+        if self._fits(origin, items):
+            self._put(origin, items, now_ns, settlements)
+        else:
+            self._put_one_by_one(origin, items, now_ns, settlements)
         if self._item_count >= self._settings.max_items or self._byte_count >= self._settings.max_bytes:
             self.flush()
 
-    def _cost(self, origin: Origin, item: bytes) -> int:
-        return framed_size(item) + (0 if origin in self._groups else header_size(origin))
+    def _put_one_by_one(
+        self, origin: Origin, items: Iterable[bytes], now_ns: int, settlements: Iterable[Settlement | None]
+    ) -> None:
+        """
+        Items that would not fit all at once: what is there leaves when the next one does not fit.
+        """
+        for item in items:
+            if not self._fits(origin, [item]):
+                self.flush()
+            self._put(origin, [item], now_ns, settlements)
 
-    def _put(self, origin: Origin, item: bytes, now_ns: int) -> None:
+    def _fits(self, origin: Origin, items: Sequence[bytes]) -> bool:
+        return self._byte_count + self._cost(origin, items) <= self._settings.request_limit_bytes
+
+    def _cost(self, origin: Origin, items: Sequence[bytes]) -> int:
+        return framed_size(items) + (0 if origin in self._groups else header_size(origin))
+
+    def _put(
+        self, origin: Origin, items: Sequence[bytes], now_ns: int, settlements: Iterable[Settlement | None]
+    ) -> None:
         if not self._item_count:
             self._oldest_ns = now_ns
-        self._byte_count += self._cost(origin, item)
-        self._groups.setdefault(origin, []).append(item)
-        self._item_count += 1
+        self._byte_count += self._cost(origin, items)
+        self._groups.setdefault(origin, []).extend(items)
+        self._item_count += len(items)
+        for settlement in settlements:
+            if settlement is not None and settlement not in self._settlements:
+                self._settlements.add(settlement)
+                settlement.add_request()
 
     def pass_on(self, request: bytes, item_count: int, *settlements: Settlement | None) -> None:
         """

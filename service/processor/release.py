@@ -44,9 +44,11 @@ class Annotator:
         for origin, raw, canonical in spans:
             is_root = canonical is not None and canonical.span_id == root_id
             record = root_record if is_root else other_record
-            span, removed = self._append(raw, record) if record and canonical else (raw, 0)
-            forged_removed += removed
-            has_root = has_root or (is_root and bool(record))
+            span = raw
+            if record and canonical is not None:
+                span, removed = self._append(raw, record)
+                forged_removed += removed
+                has_root = has_root or is_root
             groups.setdefault(origin, []).append(span)
         return Annotated(groups, forged_removed, has_root)
 
