@@ -1,8 +1,10 @@
 """
-The order in which memory gives way (design §5): delays end, bytes leave early, traces are evicted, requests are refused.
+How memory gives way (design §5): delays end, bytes leave early, traces are evicted, requests are refused.
 
 Deterministic: the clock stands still unless a test moves it, and the outlet is full when a test says so.
 """
+
+from typing import Any
 
 import pytest
 from faults.agent_load import agent_run, trace_id
@@ -21,7 +23,8 @@ SLOW = {"max_buffer_mib": 1, "decision_delay": "60s", "idle_timeout": "600s", "t
 
 
 def with_room(**limits: object) -> Processing:
-    return Processing(**{**SLOW, **limits})
+    settings: dict[str, Any] = {**SLOW, **limits}
+    return Processing(**settings)
 
 
 def padded(number: int, *, rooted: bool = True) -> list[bytes]:
@@ -103,11 +106,9 @@ async def test_refused_is_only_what_the_queue_cannot_let_go() -> None:
     processing = with_room()
     outlet = processing.outlets[Signal.TRACES]
     outlet.is_full = True
-    taken = 0
     with pytest.raises(Refused, match="buffer_full"):
-        for number in range(30):
-            await processing.send(*padded(number, rooted=False))
-            taken += 1
+        await fill(processing, count=30, rooted=False)
+    taken = len(processing.sent)
     assert taken >= 8
     assert 0 == evicted(processing), "what cannot leave is not given up"
 

@@ -16,8 +16,8 @@ WAITING = {"wait_for_result": True}
 BLOCKING = {"block_on_overflow": True}
 
 
-def patient(*, mode: str = "pass_through", **limits: object) -> Processing:
-    processing = Processing(sending_queue=WAITING, mode=mode, **limits)
+def patient(*, mode: str = "pass_through", late: str = "rescore") -> Processing:
+    processing = Processing(sending_queue=WAITING, mode=mode, late_spans={"action": late})
     for outlet in processing.outlets.values():
         outlet.is_slow = True
     return processing
@@ -90,7 +90,7 @@ async def test_what_is_given_up_is_refused_and_its_repetition_leaves_again() -> 
 
 
 async def test_late_spans_are_waited_for_too() -> None:
-    processing = patient(late_spans={"action": "forward"})
+    processing = patient(late="forward")
     outlet = processing.outlets[Signal.TRACES]
     task = await sending(processing, tool("a"), agent())
     outlet.decide(SendOutcome.DELIVERED)
@@ -116,11 +116,11 @@ async def test_logs_are_waited_for_too() -> None:
     assert 1 == (await task).item_count
 
 
-async def full_queue(**limits: object) -> Processing:
+async def full_queue(max_buffer_mib: int = 256) -> Processing:
     """
     A processor whose outlet is full, and which has learnt so.
     """
-    processing = Processing(sending_queue=BLOCKING, mode="pass_through", **limits)
+    processing = Processing(sending_queue=BLOCKING, mode="pass_through", max_buffer_mib=max_buffer_mib)
     processing.outlets[Signal.TRACES].is_full = True
     await processing.send(tool("a"))
     await processing.after(1)
