@@ -57,6 +57,7 @@ class CallCollector:
         "keep_arguments",
         "limits",
         "lost_calls",
+        "over_limit",
         "source",
         "truncated",
     )
@@ -72,6 +73,8 @@ class CallCollector:
         self.finish_reasons: list[str] = []
         self.has_text = False
         self.truncated = False
+        self.over_limit = False
+        """Of what is truncated, something was over `ReadLimits`; the rest was cut by its producer."""
         self.lost_calls = False
         """Calls are there that cannot be told: nameless, melted, or written as a repr."""
         self.keep_arguments = keep_arguments
@@ -91,6 +94,12 @@ class CallCollector:
         elif text.strip() and text_of(text) is not None:
             self.has_text = True
 
+    def note_over_limit(self) -> None:
+        """
+        More is there than is read.
+        """
+        self.truncated = self.over_limit = True
+
     def note_finish(self, reason: AttributeValue) -> None:
         if type(reason) is str and reason:
             self.finish_reasons.append(reason)
@@ -109,7 +118,7 @@ class CallCollector:
         if cleaned is None:
             self.lost_calls = True
         elif len(self.calls) >= self.limits.max_calls:
-            self.truncated = True
+            self.note_over_limit()
         elif _is_melted(call_id, arguments):
             self._note_melted(cleaned, call_id, executed_by)
         else:

@@ -25,6 +25,7 @@ from proto_adapters.dialects.logfire import SPAN_TYPE
 from proto_adapters.embedded_calls import read_output
 from proto_adapters.flattened_calls import gather, read_messages
 from proto_adapters.offered_tools import offered_tools
+from proto_adapters.standard_messages import read_standard_messages
 
 TOOL_FINISHES: Final = frozenset({"toolcalls", "toolcall", "tooluse", "functioncall"})
 """Finish reasons that say a call was asked for, in lower case and without separators."""
@@ -40,6 +41,8 @@ class Completion(Struct, frozen=True):
     finish_reasons: tuple[str, ...] = ()
     detail: str = ""
     """Why an answer cannot be read."""
+    is_over_limit: bool = False
+    """Of a truncated answer: it is longer, deeper or has more calls than is read."""
 
 
 FieldReader = Callable[[SpanFacts, CallCollector], bool]
@@ -69,6 +72,19 @@ def _attribute(key: str, *, is_call_list: bool = False) -> FieldReader:
         return True
 
     return read
+
+
+_MESSAGES: Final = "gen_ai.output.messages"
+
+
+def _output_messages(facts: SpanFacts, collector: CallCollector) -> bool:
+    """
+    The convention's messages; what only resembles them is read like any other field.
+    """
+    value = facts.value(_MESSAGES)
+    if type(value) is not str or not read_standard_messages(value, collector):
+        read_output(value, collector)
+    return True
 
 
 def _said(key: str) -> FieldReader:
@@ -204,8 +220,8 @@ _DETAILS: Final = "gen_ai.client.inference.operation.details"
 _CONTENT: Final = "gen_ai.content.completion"
 
 OUTPUT_FIELDS: Final[tuple[OutputField, ...]] = (
-    _at("gen_ai.output.messages"),
-    _below(HAS_FLATTENED_OUTPUT, "gen_ai.output.messages"),
+    OutputField(_MESSAGES, _output_messages, _MESSAGES),
+    _below(HAS_FLATTENED_OUTPUT, _MESSAGES),
     OutputField(_DETAILS, _event(_DETAILS, "gen_ai.output.messages")),
     _below(HAS_OPENINFERENCE_OUTPUT, "llm.output_messages"),
     _at("llm.output_messages"),
@@ -280,7 +296,7 @@ def read_completion(
     has_field = _read_fields(facts, collector)
     reasons = tuple(dict.fromkeys((*_finish_reasons(facts), *collector.finish_reasons)))
     state, detail = _state(facts, collector, reasons, status, has_field=has_field)
-    return Completion(state, tuple(collector.calls), reasons, detail)
+    return Completion(state, tuple(collector.calls), reasons, detail, is_over_limit=collector.over_limit)
 
 
 def _read_fields(facts: SpanFacts, collector: CallCollector) -> bool:
@@ -343,7 +359,8 @@ def told_state(collector: CallCollector, reasons: tuple[str, ...]) -> tuple[Comp
     The state that calls, or the lack of a call that must be there, tell by themselves.
     """
     if collector.truncated:
-        return CompletionState.TRUNCATED, "an output value does not decode or is over the limits"
+        detail = "an output value is over the limits" if collector.over_limit else "an output value does not decode"
+        return CompletionState.TRUNCATED, detail
     if collector.lost_calls:
         return CompletionState.HIDDEN, "calls are there that have no name or cannot be told apart"
     if collector.calls:

@@ -121,7 +121,7 @@ class _Walk:
         if not looks_like_json(text):
             self.collector.note_text(text)
         elif len(text) > self.limits.max_length:
-            self.collector.truncated = True
+            self.collector.note_over_limit()
         else:
             self._field_json(text, is_call_list=is_call_list)
 
@@ -159,7 +159,7 @@ class _Walk:
 
     def node(self, value: AttributeValue, depth: int, *, is_call_list: bool = False) -> None:
         if depth > self.limits.max_depth:
-            self.collector.truncated = True
+            self.collector.note_over_limit()
         elif isinstance(value, dict):
             self.mapping(value, depth, is_call_list=is_call_list)
         elif isinstance(value, list):

@@ -196,7 +196,8 @@ def _llm_fields(
     if not completion.state.is_readable:
         problems.append((Problem.COMPLETION_HIDDEN, completion.detail))
     if completion.state is CompletionState.TRUNCATED:
-        problems.append((Problem.VALUE_UNDECODABLE, completion.detail))
+        problem = Problem.LIMIT_EXCEEDED if completion.is_over_limit else Problem.VALUE_UNDECODABLE
+        problems.append((problem, completion.detail))
     fields: dict[str, Any] = {
         "completion": completion.state,
         "embedded_calls": with_control_tools(completion.calls, options),

@@ -50,6 +50,8 @@ class SpanIds(Struct, frozen=True, gc=False):
     trace_id: bytes
     span_id: bytes
     parent_span_id: bytes | None
+    came_first: bool = True
+    """False if the ids do not stand where common encoders write them, and took the slower way."""
 
 
 class LogIds(Struct, frozen=True, gc=False):
@@ -279,7 +281,7 @@ def _single_ids(message: SpanIdsMessage) -> SpanIds | None:
     parent = b"".join(message.parent_span_ids)
     if not _is_trace_id(trace_id) or not _is_span_id(span_id) or len(parent) not in {0, SPAN_ID_SIZE}:
         return None
-    return SpanIds(trace_id, span_id, parent if _is_span_id(parent) else None)
+    return SpanIds(trace_id, span_id, parent if _is_span_id(parent) else None, came_first=False)
 
 
 def why_no_ids(span: bytes) -> IdProblem:

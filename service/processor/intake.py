@@ -13,7 +13,7 @@ from proto_adapters.canonical import Origin
 from proto_adapters.decoding import decode_log
 from proto_adapters.otlp_decode import digest, view_span
 from proto_adapters.otlp_encode import encode_attributes
-from proto_adapters.split import SpanIds, SplitRequest, read_head, read_ids
+from proto_adapters.split import IdProblem, SpanIds, SplitRequest, read_head, read_ids, why_no_ids
 from service.buffer.decision_cache import Decision, DecisionCache
 from service.buffer.trace_buffer import BufferedTrace, TraceBuffer
 from service.buffer.waiting_logs import WaitingLogs
@@ -40,16 +40,30 @@ class Taken(Struct):
     forwarded: set[bytes] = set()
     """Traces whose spans came too late and left."""
     invalid: int = 0
+    undecodable: int = 0
     too_large: int = 0
+    id_fallbacks: int = 0
 
     @property
     def accepted(self) -> Accepted:
         messages = []
         if self.invalid:
             messages.append(f"{self.invalid} spans with an invalid trace_id or span_id")
+        if self.undecodable:
+            messages.append(f"{self.undecodable} spans that cannot be decoded")
         if self.too_large:
             messages.append(f"{self.too_large} spans too large for an export request")
-        return Accepted(self.invalid + self.too_large, "; ".join(messages), item_count=self.item_count)
+        rejected = self.invalid + self.undecodable + self.too_large
+        return Accepted(rejected, "; ".join(messages), item_count=self.item_count)
+
+    def reject(self, span: bytes) -> None:
+        """
+        Note a span without valid ids.
+        """
+        if why_no_ids(span) is IdProblem.UNDECODABLE:
+            self.undecodable += 1
+        else:
+            self.invalid += 1
 
 
 class TakenLogs(NamedTuple):
@@ -99,8 +113,10 @@ class Intake:
             for span in spans:
                 ids = read_ids(span)
                 if ids is None:
-                    taken.invalid += 1
+                    taken.reject(span)
                     continue
+                if not ids.came_first:
+                    taken.id_fallbacks += 1
                 trace = taken.touched.get(ids.trace_id)
                 if len(span) > limit:
                     taken.too_large += 1
@@ -113,7 +129,7 @@ class Intake:
                     trace.hold(origin, span, now_ns)
         for trace in taken.touched.values():
             self._buffer.update_size(trace)
-        self._count_rejected(taken)
+        self._count(taken)
         return taken
 
     def _take(self, taken: Taken, origin: Origin, span: bytes, ids: SpanIds, now_ns: int) -> None:
@@ -206,9 +222,13 @@ class Intake:
             action = LateAction.STAMP if stamp else LateAction.FORWARD
             self._recorder.late_spans(action, 1, now_ns - since_ns if since_ns is not None else 0)
 
-    def _count_rejected(self, taken: Taken) -> None:
+    def _count(self, taken: Taken) -> None:
+        if taken.id_fallbacks:
+            self._recorder.id_fallbacks(taken.id_fallbacks)
         if taken.invalid:
             self._recorder.rejected(Signal.TRACES, RejectionReason.INVALID_ID, taken.invalid)
+        if taken.undecodable:
+            self._recorder.rejected(Signal.TRACES, RejectionReason.UNDECODABLE, taken.undecodable)
         if taken.too_large:
             self._recorder.rejected(Signal.TRACES, RejectionReason.TOO_LARGE, taken.too_large)
 

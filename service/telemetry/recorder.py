@@ -38,7 +38,6 @@ class RefusalReason(StrEnum):
     BUFFER_FULL = "buffer_full"
     QUEUE_FULL = "queue_full"
     JOURNAL_FULL = "journal_full"
-    TOO_MANY_REQUESTS = "too_many_requests"
     SHUTTING_DOWN = "shutting_down"
     DOWNSTREAM_UNAVAILABLE = "downstream_unavailable"
     """With `wait_for_result`: the next hop did not take it in time."""
@@ -78,11 +77,9 @@ class LossReason(StrEnum):
 
     REJECTED_DOWNSTREAM = "rejected_downstream"
     RETRIES_EXHAUSTED = "retries_exhausted"
-    QUEUE_FULL = "queue_full"
     SHUTDOWN = "shutdown"
     """Not delivered before `shutdown_timeout`."""
     JOURNAL_DAMAGED = "journal_damaged"
-    ENCODING_FAILED = "encoding_failed"
 
 
 class LateAction(StrEnum):

@@ -14,6 +14,8 @@ from doubles import ManualClock
 from every_count import drive, metrics_of, values_of
 from opentelemetry.sdk.metrics.export import Metric, Sum
 
+import proto_adapters
+import service
 from proto_adapters.canonical import Problem, Shape
 from service import processor
 from service.evaluation import ExpectedSource, Reason, Status, Verdict
@@ -93,6 +95,14 @@ def test_each_attribute_of_the_metadata_is_given_by_some_point(emitted: dict[str
         assert keys == given, name
 
 
+NAMED_IN_CODE = {
+    ast.unparse(node)
+    for package in (Path(service.__file__).parent, Path(proto_adapters.__file__).parent)
+    for path in package.rglob("*.py")
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    if isinstance(node, ast.Attribute)
+}
+
 CLOSED_SETS: dict[str, list[type[StrEnum]]] = {
     "partition": [Partition],
     "trigger": [Trigger],
@@ -110,6 +120,13 @@ CLOSED_SETS: dict[str, list[type[StrEnum]]] = {
     "problem": [Problem],
     "reloadable": [Reloadable],
 }
+
+
+@pytest.mark.parametrize("attribute", CLOSED_SETS)
+def test_every_member_of_a_closed_set_is_given_by_some_code(attribute: str) -> None:
+    members = {f"{enum.__name__}.{member.name}" for enum in CLOSED_SETS[attribute] for member in enum}
+
+    assert [] == sorted(member for member in members if member not in NAMED_IN_CODE)
 
 
 @pytest.mark.parametrize("attribute", CLOSED_SETS)

@@ -7,6 +7,7 @@ import json
 import pytest
 from dialect_views import span_view
 
+from proto_adapters.call_collector import ReadLimits
 from proto_adapters.canonical import Attributes, CompletionState, Problem, SpanStatus
 from proto_adapters.read_options import ReadOptions
 from proto_adapters.span_read import read_span
@@ -130,6 +131,20 @@ def test_a_cut_field_does_not_matter_once_another_tells_the_calls() -> None:
     attributes: Attributes = {**CHAT, "gen_ai.output.messages": CUT, "gen_ai.completion.0.function_call.name": "search"}
 
     assert read_span(span_view(attributes)).completion is CompletionState.READ
+
+
+@pytest.mark.parametrize(
+    ("output", "problem"),
+    [(CUT, Problem.VALUE_UNDECODABLE), (TEXT, Problem.LIMIT_EXCEEDED)],
+    ids=["cut by its producer", "longer than is read"],
+)
+def test_a_truncated_answer_tells_who_cut_it(output: str, problem: Problem) -> None:
+    view = span_view({**CHAT, "gen_ai.output.messages": output})
+
+    span = read_span(view, ReadOptions(limits=ReadLimits(max_length=len(CUT))))
+
+    assert span.completion is CompletionState.TRUNCATED
+    assert span.problems == (Problem.COMPLETION_HIDDEN, problem)
 
 
 def test_the_response_id_is_read_for_joining_repeated_completions() -> None:

@@ -284,6 +284,27 @@ async def test_bad_ids_reject_only_their_spans() -> None:
     assert ["agent"] == [span.name for span in processing.released]
 
 
+async def test_a_span_that_is_none_is_rejected_and_the_rest_is_taken() -> None:
+    processing = Processing()
+
+    accepted = await processing.send(b"\x0a\xff", wire_span("x", trace=bytes(16)), agent())
+    await processing.after(5)
+
+    assert (2, 3) == (accepted.rejected_items, accepted.item_count)
+    rejected = processing.counted("toolscore.receiver.rejected_spans")
+    assert {"invalid_id": 1, "undecodable": 1} == {dict(point)["reason"]: count for point, count in rejected.items()}
+    assert ["agent"] == [span.name for span in processing.released]
+
+
+async def test_spans_in_an_uncommon_field_order_are_counted() -> None:
+    processing = Processing()
+    state_first = b"\x1a\x03a=b"
+
+    await processing.send(state_first + tool("a"), tool("b"), agent())
+
+    assert 1 <= sum(processing.counted("toolscore.receiver.id_fallbacks").values()) <= 2
+
+
 async def test_forged_attributes_are_cut_from_the_spans_that_are_written_to() -> None:
     forged = {"toolscore.evaluation.tool_selection_accuracy.score": 1.0, "toolscore.mine": "x", "kept": "y"}
     processing = Processing()

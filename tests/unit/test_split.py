@@ -190,10 +190,25 @@ def test_log_records_leave_as_the_bytes_they_came_in() -> None:
     ],
 )
 def test_ids_are_read_wherever_they_stand(span: bytes, ids: SpanIds) -> None:
-    assert ids == read_ids(span)
-    head = read_head(span)
+    found, head = read_ids(span), read_head(span)
+    assert found is not None
+    assert ids == SpanIds(found.trace_id, found.span_id, found.parent_span_id)
     assert head is not None
     assert ids == SpanIds(head.trace_id, head.span_id, head.parent_span_id)
+
+
+@pytest.mark.parametrize(
+    ("span", "came_first"),
+    [
+        pytest.param(IDS + frame(0x22, PARENT), True, id="child"),
+        pytest.param(IDS + b"\x22\x00" + frame(0x2A, b"invoke_agent"), True, id="root of Go"),
+        pytest.param(frame(0x1A, b"a=b") + IDS, False, id="another field first"),
+    ],
+)
+def test_ids_tell_whether_they_took_the_slower_way(span: bytes, *, came_first: bool) -> None:
+    ids = read_ids(span)
+    assert ids is not None
+    assert came_first == ids.came_first
 
 
 @pytest.mark.parametrize(
