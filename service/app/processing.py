@@ -3,6 +3,7 @@ The processor, built from the configuration.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from proto_adapters.split import OriginTable
 from service.app.settings import (
@@ -54,6 +55,27 @@ def build_assessor(block: ToolScoringConfig, annotations: Mapping[str, Mapping[s
     )
 
 
+class _Bench(NamedTuple):
+    """
+    What most parts of the processor share.
+    """
+
+    config: Config
+    settings: ProcessorSettings
+    outboxes: dict[Signal, Outbox]
+    origins: OriginTable
+    buffer: TraceBuffer
+    decisions: DecisionCache
+    logs: WaitingLogs
+    assessor: Assessor
+    recorder: Recorder
+    clock: Clock
+
+    @property
+    def spans(self) -> Outbox:
+        return self.outboxes[Signal.TRACES]
+
+
 def build_processor(
     config: Config,
     outboxes: dict[Signal, Outbox],
@@ -70,121 +92,151 @@ def build_processor(
     """
     settings = processor_settings(config, process_start_ns=journal.since_ns if journal else clock.now_ns())
     durability: Durability = journal or NO_JOURNAL
-    origins = OriginTable()
-    buffer = TraceBuffer(settings.completion)
-    decisions = DecisionCache(settings.decision_cache_size)
-    timeout_ns = settings.completion.trace_timeout_ns
-    logs = WaitingLogs(limit=MAX_WAITING_LOGS, timeout_ns=timeout_ns, dropped=durability.logs_dropped)
-    spans = outboxes[Signal.TRACES]
-    events = outboxes[Signal.LOGS] if config.exporters_of(Signal.LOGS) else None
-    outputs = Outputs(
+    bench = _Bench(
+        config,
         settings,
-        spans=spans,
-        events=events,
-        origins=origins,
+        outboxes,
+        origins=OriginTable(),
+        buffer=TraceBuffer(settings.completion),
+        decisions=DecisionCache(settings.decision_cache_size),
+        logs=_waiting_logs(settings, durability),
+        assessor=build_assessor(config.tool_scoring, annotations),
         recorder=recorder,
         clock=clock,
-        version=version,
-        observers=observers,
     )
-    assessor = build_assessor(config.tool_scoring, annotations)
-    sessions = _sessions(config, settings, assessor=assessor, outputs=outputs, recorder=recorder, clock=clock)
-    closer = Closer(
-        settings,
-        buffer=buffer,
-        decisions=decisions,
-        assessor=assessor,
-        spans=spans,
-        outputs=outputs,
-        recorder=recorder,
-        clock=clock,
-        sessions=sessions,
-        journal=durability,
-    )
+    outputs = _outputs(bench, version, observers)
+    sessions = _sessions(bench, outputs)
+    closer = _closer(bench, outputs, sessions, durability)
     acknowledgements = Acknowledgements(settings, outboxes)
-    pressure = Pressure(
-        settings,
-        buffer=buffer,
-        logs=logs,
-        closer=closer,
-        spans=spans,
-        memory=_memory_limiter(config, clock),
-        recorder=recorder,
-        sessions=sessions,
-        acknowledgements=acknowledgements,
-    )
-    early = None
-    if config.tool_scoring.early_verdicts and not settings.root_condition.attributes:
-        reader = Reader(settings.decoding, recorder)
-        early = EarlyVerdicts(reader, buffer=buffer, assessor=assessor, outputs=outputs, clock=clock)
-    intake = Intake(settings, buffer=buffer, decisions=decisions, logs=logs, spans=spans, recorder=recorder)
-    recovery = None
-    if journal is not None:
-        recovery = Recovery(
-            journal,
-            settings,
-            buffer=buffer,
-            decisions=decisions,
-            intake=intake,
-            outboxes=outboxes,
-            origins=origins,
-            recorder=recorder,
-            clock=clock,
-        )
-    _observe(
-        recorder,
-        {
-            Gauge.TRACES_ACTIVE: lambda: buffer.open_count,
-            Gauge.BUFFER_SIZE: lambda: pressure.size,
-            Gauge.BUFFER_LIMIT: lambda: settings.max_buffer_bytes,
-            Gauge.EVIDENCE_SIZE: lambda: buffer.evidence_size + sessions.size,
-            Gauge.DECISION_CACHE_SIZE: lambda: len(decisions),
-            Gauge.ORIGINS: lambda: len(origins),
-            Gauge.LOGS_WAITING: lambda: len(logs),
-        },
-    )
+    pressure = _pressure(bench, closer, sessions, acknowledgements)
+    intake = _intake(bench)
+    _observe_levels(bench, pressure, sessions)
     return Processor(
         settings,
-        buffer=buffer,
-        logs=logs,
+        buffer=bench.buffer,
+        logs=bench.logs,
         intake=intake,
         closer=closer,
         pressure=pressure,
-        origins=origins,
+        origins=bench.origins,
         outboxes=outboxes,
         acknowledgements=acknowledgements,
         recorder=recorder,
         clock=clock,
         sessions=sessions,
-        early=early,
+        early=_early(bench, outputs),
         journal=durability,
-        recovery=recovery,
+        recovery=_recovery(bench, journal, intake) if journal else None,
     )
 
 
-def _sessions(
-    config: Config,
-    settings: ProcessorSettings,
-    *,
-    assessor: Assessor,
-    outputs: Outputs,
-    recorder: Recorder,
-    clock: Clock,
-) -> SessionTracker:
+def _waiting_logs(settings: ProcessorSettings, durability: Durability) -> WaitingLogs:
+    timeout_ns = settings.completion.trace_timeout_ns
+    return WaitingLogs(limit=MAX_WAITING_LOGS, timeout_ns=timeout_ns, dropped=durability.logs_dropped)
+
+
+def _outputs(bench: _Bench, version: str, observers: Sequence[Observer]) -> Outputs:
+    return Outputs(
+        bench.settings,
+        spans=bench.spans,
+        events=bench.outboxes[Signal.LOGS] if bench.config.exporters_of(Signal.LOGS) else None,
+        origins=bench.origins,
+        recorder=bench.recorder,
+        clock=bench.clock,
+        version=version,
+        observers=observers,
+    )
+
+
+def _sessions(bench: _Bench, outputs: Outputs) -> SessionTracker:
     """
     What follows sessions, if they are switched on.
     """
-    if not config.tool_scoring.session.enabled:
+    block = bench.config.tool_scoring
+    if not block.session.enabled:
         return NO_SESSIONS
-    started_ns = clock.monotonic_ns() if settings.process_start_ns else None
-    store = SessionStore(session_limits(config.tool_scoring), started_ns=started_ns)
-    recorder.observe(Gauge.SESSIONS_ACTIVE, lambda: store.open_count)
-    return Sessions(store, assessor=assessor, outputs=outputs, recorder=recorder, clock=clock)
+    started_ns = bench.clock.monotonic_ns() if bench.settings.process_start_ns else None
+    store = SessionStore(session_limits(block), started_ns=started_ns)
+    bench.recorder.observe(Gauge.SESSIONS_ACTIVE, lambda: store.open_count)
+    return Sessions(store, assessor=bench.assessor, outputs=outputs, recorder=bench.recorder, clock=bench.clock)
 
 
-def _observe(recorder: Recorder, levels: Mapping[Gauge, Callable[[], int]]) -> None:
+def _closer(bench: _Bench, outputs: Outputs, sessions: SessionTracker, durability: Durability) -> Closer:
+    return Closer(
+        bench.settings,
+        buffer=bench.buffer,
+        decisions=bench.decisions,
+        assessor=bench.assessor,
+        spans=bench.spans,
+        outputs=outputs,
+        recorder=bench.recorder,
+        clock=bench.clock,
+        sessions=sessions,
+        journal=durability,
+    )
+
+
+def _pressure(bench: _Bench, closer: Closer, sessions: SessionTracker, acknowledgements: Acknowledgements) -> Pressure:
+    return Pressure(
+        bench.settings,
+        buffer=bench.buffer,
+        logs=bench.logs,
+        closer=closer,
+        spans=bench.spans,
+        memory=_memory_limiter(bench.config, bench.clock),
+        recorder=bench.recorder,
+        sessions=sessions,
+        acknowledgements=acknowledgements,
+    )
+
+
+def _intake(bench: _Bench) -> Intake:
+    return Intake(
+        bench.settings,
+        buffer=bench.buffer,
+        decisions=bench.decisions,
+        logs=bench.logs,
+        spans=bench.spans,
+        recorder=bench.recorder,
+    )
+
+
+def _early(bench: _Bench, outputs: Outputs) -> EarlyVerdicts | None:
+    """
+    What looks for early verdicts, if they are switched on. With attribute roots a root above may always come.
+    """
+    if not bench.config.tool_scoring.early_verdicts or bench.settings.root_condition.attributes:
+        return None
+    reader = Reader(bench.settings.decoding, bench.recorder)
+    return EarlyVerdicts(reader, buffer=bench.buffer, assessor=bench.assessor, outputs=outputs, clock=bench.clock)
+
+
+def _recovery(bench: _Bench, journal: Journalled, intake: Intake) -> Recovery:
+    return Recovery(
+        journal,
+        bench.settings,
+        buffer=bench.buffer,
+        decisions=bench.decisions,
+        intake=intake,
+        outboxes=bench.outboxes,
+        origins=bench.origins,
+        recorder=bench.recorder,
+        clock=bench.clock,
+    )
+
+
+def _observe_levels(bench: _Bench, pressure: Pressure, sessions: SessionTracker) -> None:
+    levels: Mapping[Gauge, Callable[[], int]] = {
+        Gauge.TRACES_ACTIVE: lambda: bench.buffer.open_count,
+        Gauge.BUFFER_SIZE: lambda: pressure.size,
+        Gauge.BUFFER_LIMIT: lambda: bench.settings.max_buffer_bytes,
+        Gauge.EVIDENCE_SIZE: lambda: bench.buffer.evidence_size + sessions.size,
+        Gauge.DECISION_CACHE_SIZE: lambda: len(bench.decisions),
+        Gauge.ORIGINS: lambda: len(bench.origins),
+        Gauge.LOGS_WAITING: lambda: len(bench.logs),
+    }
     for gauge, read in levels.items():
-        recorder.observe(gauge, read)
+        bench.recorder.observe(gauge, read)
 
 
 def _memory_limiter(config: Config, clock: Clock) -> MemoryLevel:
