@@ -2,6 +2,8 @@
 What the processor does with spans: when traces close, what leaves, and what is said of them.
 """
 
+from typing import Any
+
 import pytest
 from conservation import assert_conserved
 from processing import Processing
@@ -12,7 +14,7 @@ from service.evidence import Trigger
 from service.pipeline import Signal
 
 CALLS_B = '[{"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "b", "arguments": {}}]}]'
-ORDER = {
+ORDER: dict[str, Any] = {
     "expectations": [
         {
             "name": "plan",
@@ -206,7 +208,7 @@ async def test_in_pass_through_an_evaluation_span_can_carry_the_scores() -> None
     ("limit", "trigger"),
     [({"span_limit": 2}, Trigger.SPAN_LIMIT), ({"maximum_trace_size_bytes": 300}, Trigger.SIZE_LIMIT)],
 )
-async def test_a_trace_over_a_limit_closes_for_good(limit: dict[str, int], trigger: Trigger) -> None:
+async def test_a_trace_over_a_limit_closes_for_good(limit: dict[str, Any], trigger: Trigger) -> None:
     processing = Processing(**limit)
     await processing.send(tool("a"), tool("b"), tool("c"))
     assert (trigger, 1.0) == (processing.last.trigger, processing.evaluation().score)
