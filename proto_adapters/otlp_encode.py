@@ -23,6 +23,7 @@ _SPAN_ATTRIBUTE, _LOG_ATTRIBUTE = 0x4A, 0x32
 _SPAN_ATTRIBUTE_NUMBER = 9
 _KIND_INTERNAL = b"\x30\x01"
 
+_SHORT_TEXT = 64
 _LONGEST_FRAME = 6
 """Tag and length of a record up to 32 GiB."""
 
@@ -153,7 +154,17 @@ def encode_attributes(attributes: Mapping[str, AttributeValue]) -> bytes:
 
 
 def _attribute(tag: int, key: str, value: AttributeValue) -> bytes:
+    if type(value) is str and len(value) <= _SHORT_TEXT:
+        return frame(tag, _text_pair(key, value))
     return frame(tag, _key(key) + frame(0x12, encode_value(value)))
+
+
+@lru_cache(maxsize=4096)
+def _text_pair(key: str, value: str) -> bytes:
+    """
+    A KeyValue of text. Most of what we write recurs, and stands on the root and on every event of an occurrence.
+    """
+    return _key(key) + frame(0x12, encode_value(value))
 
 
 @lru_cache(maxsize=1024)

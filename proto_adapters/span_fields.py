@@ -3,6 +3,7 @@ Fields that spans of any kind may tell: the session, the agent, and whether the 
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from proto_adapters.attribute_values import (
@@ -85,11 +86,19 @@ def _known_keys(keys: frozenset[str], scope: str) -> Sequence[str]:
 
 def _session_id(value: AttributeValue) -> str | None:
     session = identifier_of(value)
-    if session is None:
-        return None
+    if session is None or len(session) > _MAX_SESSION:
+        return session and _cleaned_session(session)
+    return _recurring_session(session)
+
+
+def _cleaned_session(session: str) -> str | None:
     session = unquoted(session.strip())
     return None if session in ABSENT_SESSIONS or session.startswith(SCRUBBED_PREFIX) else session
 
+
+_MAX_SESSION: Final = 128
+_recurring_session: Final = lru_cache(4096)(_cleaned_session)
+"""Every span of a run tells its session."""
 
 AGENT_KEYS: Final = (
     "gen_ai.agent.name",
