@@ -196,7 +196,7 @@ async def test_a_large_trace_is_looked_at_rarely() -> None:
     await processing.after(0.1)
 
     assert [] == await told(processing, tool("b"))
-    await processing.after(1.5)
+    await processing.after(8)
     assert 1 == len(early(processing))
 
 
