@@ -39,15 +39,19 @@ class Receivers:
         self._grpc: list[OtlpGrpcReceiver] = []
         self._http: list[OtlpHttpReceiver] = []
         for name, receiver in config.active_receivers.items():
-            where = f"receivers::{name}::protocols"
             if (grpc := receiver.protocols.grpc) is not None:
-                tls, auth = security.server_tls(grpc.tls, f"{where}::grpc"), security.bearer_token(grpc.auth)
-                self._grpc.append(OtlpGrpcReceiver(_grpc_settings(grpc), consumer, recorder, tls=tls, auth=auth))
+                where = f"receivers::{name}::protocols::grpc"
+                tls, auth = security.server_tls(grpc.tls, where), security.bearer_token(grpc.auth)
+                self._grpc.append(
+                    OtlpGrpcReceiver(_grpc_settings(grpc), consumer, recorder, tls=tls, auth=auth, where=where)
+                )
             if (http := receiver.protocols.http) is not None:
-                tls, auth = security.server_tls(http.tls, f"{where}::http"), security.bearer_token(http.auth)
+                where = f"receivers::{name}::protocols::http"
+                tls, auth = security.server_tls(http.tls, where), security.bearer_token(http.auth)
+                settings = _http_settings(http)
                 self._http.append(
                     OtlpHttpReceiver(
-                        _http_settings(http), consumer, recorder, tls=tls, auth=auth, add_routes=add_http_routes
+                        settings, consumer, recorder, tls=tls, auth=auth, add_routes=add_http_routes, where=where
                     )
                 )
 
@@ -77,7 +81,7 @@ class Receivers:
 
 
 def _grpc_settings(block: GrpcServerConfig) -> GrpcReceiverSettings:
-    parameters = block.keepalive.server_parameters
+    parameters, policy = block.keepalive.server_parameters, block.keepalive.enforcement_policy
     return GrpcReceiverSettings(
         endpoint=block.endpoint,
         max_recv_msg_size=block.max_recv_msg_size,
@@ -88,7 +92,8 @@ def _grpc_settings(block: GrpcServerConfig) -> GrpcReceiverSettings:
         max_connection_age_grace_ns=parameters.max_connection_age_grace_ns,
         keepalive_time_ns=parameters.time_ns,
         keepalive_timeout_ns=parameters.timeout_ns,
-        min_ping_interval_ns=block.keepalive.enforcement_policy.min_time_ns,
+        min_ping_interval_ns=policy.min_time_ns,
+        permit_without_stream=policy.permit_without_stream,
     )
 
 

@@ -56,10 +56,10 @@ class Security:
 
     def bearer_token(self, auth: AuthConfig | None) -> BearerTokenAuth | None:
         """
-        The bearer token that *auth* names; `None` is no authentication.
+        The bearer token that *auth* names; `None` is no authentication. Raises `ConfigError`.
         """
         extension = self._config.authenticator(auth)
-        if extension is None:
+        if auth is None or extension is None:
             return None
         return BearerTokenAuth(
             self._recorder,
@@ -67,6 +67,7 @@ class Security:
             filename=_path(extension.filename),
             scheme=extension.scheme,
             clock=self._clock,
+            where=f"extensions::{auth.authenticator}",
         )
 
 

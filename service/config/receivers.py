@@ -52,6 +52,7 @@ class KeepaliveEnforcement(Block):
     """
 
     min_time_ns: Duration = Field(10 * SECOND, description="Shortest time between two pings of a client.")
+    permit_without_stream: bool = Field(True, description="Whether a client may ping while it has no call running.")
 
 
 class ServerKeepaliveConfig(Block):
