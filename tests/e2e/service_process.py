@@ -3,7 +3,7 @@ The service as its users run it: `serve --config` in a process of its own.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,12 +41,14 @@ def toolscore(directory: Path, downstream: str, tool_scoring: Settings) -> Itera
 
 
 @contextmanager
-def serving(file: Path, addresses: Addresses) -> Iterator[Peer]:
+def serving(
+    file: Path, addresses: Addresses, *, log: Path | None = None, environ: Mapping[str, str] | None = None
+) -> Iterator[Peer]:
     """
     The service with the configuration *file*, which makes it listen on *addresses*.
     """
     command = [sys.executable, "-m", "service", "serve", "--config", str(file)]
-    with running(command, file.with_suffix(".log"), ready=addresses.ready) as peer:
+    with running(command, log or file.with_suffix(".log"), ready=addresses.ready, environ=environ) as peer:
         yield peer
 
 
