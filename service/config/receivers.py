@@ -17,6 +17,7 @@ from service.config.values import (
     Endpoint,
     Mebibytes,
     PositiveCount,
+    Switch,
 )
 from service.durations import MINUTE, SECOND
 
@@ -52,7 +53,9 @@ class KeepaliveEnforcement(Block):
     """
 
     min_time_ns: Duration = Field(10 * SECOND, description="Shortest time between two pings of a client.")
-    permit_without_stream: bool = Field(True, description="Whether a client may ping while it has no call running.")
+    permit_without_stream: Switch = Field(
+        default=True, description="Whether a client may ping while it has no call running."
+    )
 
 
 class ServerKeepaliveConfig(Block):

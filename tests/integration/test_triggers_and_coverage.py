@@ -174,6 +174,22 @@ async def restarted(processing: Processing, send: Send) -> None:
     await processing.after(5)
 
 
+async def evidence_released(processing: Processing, send: Send) -> None:
+    """
+    A turn of a session is evicted without a score, so its evidence is not there when the session falls silent.
+    """
+    turn = {"gen_ai.conversation.id": "s"}
+    await send(tool("a", trace=b"1" * 16), agent(trace=b"1" * 16, attributes=turn))
+    await send(tool("b", trace=b"2" * 16), agent(trace=b"2" * 16, attributes=turn))
+    await processing.after(5)
+    await processing.after(30 * 60)
+
+
+SESSION_OF_EVICTED_TURNS: dict[str, object] = {
+    "session": {"enabled": True},
+    "num_traces": 1,
+    "eviction": {"policy": "forward_unscored"},
+}
 NAMELESS = wire_span("t", "agent", attributes={"gen_ai.operation.name": "execute_tool"})
 
 COVERAGE: dict[CoverageReason, tuple[dict[str, object], Scenario]] = {
@@ -197,6 +213,7 @@ COVERAGE: dict[CoverageReason, tuple[dict[str, object], Scenario]] = {
     CoverageReason.REOPENED: ({"num_traces": 1, "decision_cache": {"size": 1}}, reopened),
     CoverageReason.RESTARTED: ({}, restarted),
     CoverageReason.MEMBERSHIP_CHANGED: ({}, membership_changed),
+    CoverageReason.EVIDENCE_RELEASED: (SESSION_OF_EVICTED_TURNS, evidence_released),
 }
 
 
@@ -216,7 +233,4 @@ async def test_every_coverage_reason_is_reached(
 
 
 def test_no_coverage_reason_is_left_out() -> None:
-    """
-    Evidence is released only by sessions, which have their own test.
-    """
-    assert set(CoverageReason) == {*COVERAGE, CoverageReason.EVIDENCE_RELEASED}
+    assert set(CoverageReason) == set(COVERAGE)

@@ -127,7 +127,7 @@ MISTAKES = {
     "empty tool": ({**IN_ORDER, "tools": ["a", ""]}, "at least 1"),
     "bad name": ({**IN_ORDER, "name": "Refund"}, "pattern"),
     "name with a line end": ({**IN_ORDER, "name": "refund\n"}, "pattern"),
-    "negative tolerance": ({**IN_ORDER, "clock_skew_tolerance": "-1ms"}, "negative"),
+    "R29 negative tolerance": ({**IN_ORDER, "clock_skew_tolerance": "-1ms"}, "negative"),
     "tolerance without unit": ({**IN_ORDER, "clock_skew_tolerance": 5}, "unit"),
     "infinite tolerance": ({**IN_ORDER, "clock_skew_tolerance": float("inf")}, "duration"),
     "tolerance that is no number": ({**IN_ORDER, "clock_skew_tolerance": float("nan")}, "duration"),

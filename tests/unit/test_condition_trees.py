@@ -73,6 +73,9 @@ def test_presence_and_order_are_leaves_of_one_tree() -> None:
 
 
 def test_a_leaf_reads_its_own_condition_only() -> None:
+    """
+    R30: no condition of another sort is answered by, or changes, a leaf.
+    """
     alone = answers(HAS_B, ONLY_A)[0]
 
     for tree in (a_tree("all_of", HAS_A, HAS_B), a_tree("any_of", HAS_A, HAS_B)):

@@ -51,6 +51,9 @@ def test_different_conditions_have_different_identifiers() -> None:
 
 @pytest.mark.parametrize("settings", OTHER_SETTINGS, ids=repr)
 def test_settings_that_answers_depend_on_change_the_identifier(settings: ScoringSettings) -> None:
+    """
+    R28: the tolerance is part of what is asked.
+    """
     tree = parse_condition({"condition_type": "not", "condition": IN_ORDER})
 
     for condition in (IN_ORDER, tree):
