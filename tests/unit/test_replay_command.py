@@ -40,6 +40,14 @@ processors:
         expected_tools: [a, b]
         conditions: [{condition_type: tools_called_in_order, name: a_first, tools: [a, b]}]
 """
+EXPECTATIONS = [
+    {
+        "name": "plan",
+        "expected_tools": ["a", "b"],
+        "conditions": [{"condition_type": "tools_called_in_order", "name": "a_first", "tools": ["a", "b"]}],
+    }
+]
+"""The same."""
 ONE, TWO, THREE = (bytes([number]) * 16 for number in (1, 2, 3))
 
 
@@ -162,15 +170,7 @@ async def test_stored_evidence_prints_every_closing_and_gates_count_the_newest(c
     """
     A late span withdrew a false: the run is no longer false, and both closings are told with their revisions.
     """
-    processing = Processing(
-        expectations=[
-            {
-                "name": "plan",
-                "expected_tools": ["a", "b"],
-                "conditions": [{"condition_type": "tools_called_in_order", "name": "a_first", "tools": ["a", "b"]}],
-            }
-        ]
-    )
+    processing = Processing(expectations=EXPECTATIONS)
     await processing.send(*bad(ONE))
     await processing.after(5)
     await processing.send(wire_span("late", "agent", trace=ONE))
@@ -187,6 +187,26 @@ async def test_stored_evidence_prints_every_closing_and_gates_count_the_newest(c
     assert 0 == result.exit_code
     assert {delivery.idempotency_id for closing in processing.closings for delivery in closing.deliveries} == {
         line["idempotency_id"] for line in lines
+    }
+
+
+async def test_each_evaluation_keeps_the_revision_that_it_was_delivered_with(config: Path, tmp_path: Path) -> None:
+    """
+    A late annotation revised the selection; the verdict on the order was not delivered again.
+    """
+    processing = Processing(expectations=EXPECTATIONS)
+    await processing.send(*bad(ONE))
+    await processing.after(5)
+    processing.annotations[ONE.hex()] = {"expected_tools": "b"}
+    processing.processor.annotation_changed(ONE.hex())
+    await processing.after(5)
+    evidence = tmp_path / "evidence.jsonl"
+    evidence.write_bytes(stored(processing, processing.last))
+
+    lines = [json.loads(line) for line in run(evidence, "--config", config, "--json").stdout.splitlines()]
+
+    assert {("tool_selection_accuracy", "annotation", 1), ("a_first", "plan", 0)} == {
+        (line["evaluation"], line["expectation"], line["revision"]) for line in lines
     }
 
 
