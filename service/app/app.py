@@ -1,8 +1,8 @@
 """
 The running service: its parts, built from the configuration, started and stopped in order.
 
-Start: exporters, processor, receivers. Stop: not ready, stop accepting, score and release what is open, flush, close
-(design §11).
+Start: exporters, processor, what the journal kept, receivers. Stop: not ready, stop accepting, score and release what
+is open (with a journal it stays there), flush, close (design §11).
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from importlib.metadata import version
 from service.annotations import LiveAnnotations
 from service.app.evidence import build_evidence_file
 from service.app.exports import build_queues, outlets_of
+from service.app.journal import open_journal
 from service.app.membership import Membership
 from service.app.pages import Pages
 from service.app.processing import build_processor
@@ -61,6 +62,7 @@ class App:
             signal: Outbox(signal, outlets_of(config, signal, self._queues), outbox_settings(config))
             for signal in Signal
         }
+        self._journal = open_journal(config, self.recorder, clock)
         self.annotations = LiveAnnotations(block, self.recorder, clock)
         self._evidence = build_evidence_file(block, self.recorder, self.annotations)
         live_page = self._build_live_page(config, clock)
@@ -72,6 +74,7 @@ class App:
             version=self._version,
             observers=[*observers, *(each for each in (self._evidence, live_page) if each is not None)],
             annotations=self.annotations,
+            journal=self._journal,
         )
         self.annotations.changed = self.processor.annotation_changed
         self.health = Health(clock.monotonic_ns())
@@ -81,6 +84,8 @@ class App:
         self._metrics = OtlpMetrics()
         self._tasks: list[asyncio.Task[None]] = []
         self._ticking: asyncio.Task[None] | None = None
+        self._is_taken_up = self._journal is None
+        """What an earlier process left in the journal is back: the processor's turns begin."""
         self._is_released = False
         """Set at a stop: nothing more comes in, and the processor's turns end."""
 
@@ -106,9 +111,16 @@ class App:
         self._tasks = [asyncio.create_task(task) for task in tasks]
         self._ticking = asyncio.create_task(self._tick())
         await self.pages.start()
+        await self._take_up()
         await self.receivers.start()
         self.health.become(HealthState.READY)
         _logger.info("toolscore %s is ready", self._version)
+
+    async def _take_up(self) -> None:
+        if self._journal is not None:
+            self._journal.start()
+            await self.processor.recover()
+            self._is_taken_up = True
 
     async def _tick(self) -> None:
         """
@@ -116,7 +128,8 @@ class App:
         """
         while not self._is_released:
             try:
-                await self.processor.tick()
+                if self._is_taken_up:
+                    await self.processor.tick()
             except Exception:
                 # The loop is all that scores and releases: a fault of one trace must not end it.
                 _logger.exception("a turn of the processor failed")
@@ -161,6 +174,8 @@ class App:
         await self.processor.shutdown()
         self._flush_metrics()
         await self._drain(deadline_ns)
+        if self._journal is not None:
+            self._journal.close()
         if self._evidence is not None:
             await self._evidence.close()
         await self.pages.stop()
@@ -180,7 +195,7 @@ class App:
         await asyncio.gather(*(queue.stop(self._left_ns(deadline_ns)) for queue in self._queues.values()))
         for signal, outbox in self._outboxes.items():
             left = outbox.abandon()
-            if left and self._config.tool_scoring.buffer.journal.directory is None:
+            if left and self._journal is None:
                 self.recorder.lost(signal, LossReason.SHUTDOWN, left)
 
     def _left_ns(self, deadline_ns: int) -> int:

@@ -26,7 +26,15 @@ def build_queues(config: Config, recorder: Recorder, clock: Clock, security: Sec
             client = _client(exporter, security, f"exporters::{name}")
             retry = _retry_settings(exporter.retry_on_failure, config)
             waits = config.tool_scoring.mode == "pass_through" and exporter.sending_queue.wait_for_result
-            sender = Sender(client, retry, recorder, exporter=name, clock=clock, abandoned_is_lost=not waits)
+            sender = Sender(
+                client,
+                retry,
+                recorder,
+                exporter=name,
+                clock=clock,
+                abandoned_is_lost=not waits,
+                outlives_stop=config.tool_scoring.buffer.journal.directory is not None,
+            )
             queues[name] = SendingQueue(sender, _queue_settings(exporter.sending_queue), recorder, exporter=name)
     return queues
 

@@ -28,6 +28,7 @@ def make_rules(block: ToolScoringConfig, annotations: Mapping[str, Columns]) -> 
         assessor=build_assessor(block, annotations),
         condition=root_condition(block.root_span_condition),
         decoding=decode_options(block),
+        with_sessions=block.session.enabled,
     )
 
 

@@ -62,7 +62,11 @@ class Sender:
         clock: Clock | None = None,
         uniform: Callable[[], float] = random.random,
         abandoned_is_lost: bool = True,
+        outlives_stop: bool = False,
     ) -> None:
+        """
+        *abandoned_is_lost* is false where the sender still has what is given up; with *outlives_stop* a journal has it.
+        """
         self._client = client
         self._settings = settings
         self._recorder = recorder
@@ -70,6 +74,7 @@ class Sender:
         self._clock = clock or SystemClock()
         self._uniform = uniform
         self._abandoned_is_lost = abandoned_is_lost
+        self._outlives_stop = outlives_stop
         self._pause = Pause()
 
     def hurry(self) -> None:
@@ -160,5 +165,6 @@ class Sender:
 
     def _abandoned(self, signal: Signal, items: int, error_type: str, reason: LossReason) -> None:
         self._recorder.send_failed(signal, self._exporter, items, error_type)
-        if self._abandoned_is_lost:
+        is_kept = self._outlives_stop and reason is LossReason.SHUTDOWN
+        if self._abandoned_is_lost and not is_kept:
             self._recorder.lost(signal, reason, items)

@@ -114,8 +114,10 @@ class JournalWriter:
 
     async def flush(self) -> None:
         """
-        Return once everything put so far was written, or could not be.
+        Return once everything put so far was written, or could not be. At once if nothing was started.
         """
+        if self._thread is None:
+            return
         await self.call(lambda: None)
 
     def close(self) -> None:

@@ -168,7 +168,8 @@ async def test_after_the_stop_a_request_is_tried_once(recorder: CountingRecorder
 
 
 async def test_what_a_journal_keeps_is_not_counted_as_lost(recorder: CountingRecorder) -> None:
-    sender = a_sender(ScriptedClient(otherwise=lambda _: UNAVAILABLE), recorder, abandoned_is_lost=False)
+    client = ScriptedClient(otherwise=lambda _: UNAVAILABLE)
+    sender = Sender(client, RetrySettings(), recorder, exporter="otlp", outlives_stop=True)
     sender.hurry()
 
     await deliver(sender, "a")
