@@ -25,7 +25,7 @@ from service.processor.outputs import Scored
 from service.scoring.assessment import Assessment
 from service.telemetry.logs import configure_logging, safe
 
-WIDE = 104
+WIDE = 108
 """Columns that the table takes when nothing in it is broken."""
 
 COLUMNS = {"trace": 8, "agent": 8, "called tools": 14, "selection": 9, "order": 13, "coverage": 10, "trigger": 8}
@@ -51,7 +51,7 @@ def _show_once() -> None:
     result = asyncio.run(run_demo())
     console = Console()
     console.print(demo_table(result.scored, console.width))
-    console.print(_summary(result), highlight=False)
+    console.print(summary(result), highlight=False)
     if result.received[Signal.TRACES] != result.sent_spans:
         raise typer.Exit(1)
 
@@ -116,7 +116,10 @@ def agent_of(assessment: Assessment) -> str:
     return safe(assessment.agent_name or service_name)
 
 
-def _summary(result: DemoResult) -> str:
+def summary(result: DemoResult) -> str:
+    """
+    What became of the spans that were sent.
+    """
     received = result.received
     return (
         f"{result.sent_spans} spans sent, {received[Signal.TRACES]} received downstream, "

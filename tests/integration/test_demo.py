@@ -8,7 +8,8 @@ from pathlib import Path
 from rich.console import Console
 
 from service.app.demo import RECORDINGS, run_demo
-from service.commands.demo import demo_table
+from service.commands.demo import WIDE, demo_table, summary
+from service.documentation import README
 from service.evidence import Trigger
 from service.pipeline import Signal
 from service.processor.outputs import Scored
@@ -46,6 +47,24 @@ async def test_the_demo_scores_every_bundled_recording_and_loses_no_span() -> No
     assert {Trigger.ROOT_SPAN, Trigger.IDLE_TIMEOUT} == {item.trigger for item in result.scored}
 
 
+def printed(scored: list[Scored]) -> list[str]:
+    """
+    The lines of the table on a terminal on which nothing is broken.
+    """
+    console = Console(width=WIDE, record=True)
+    console.print(demo_table(scored))
+    return [line.rstrip() for line in console.export_text().splitlines() if line.strip()]
+
+
+async def test_the_readme_shows_what_the_demo_prints() -> None:
+    shown = README.read_text(encoding="utf-8").split("```\nRequired: ")[1].split("```")[0].splitlines()
+
+    result = await run_demo()
+
+    assert set(printed(result.scored)) == {"Required: " + shown[0], *shown[1:-1]}
+    assert shown[-1] == summary(result)
+
+
 async def test_another_tool_name_in_a_recording_changes_the_table(tmp_path: Path) -> None:
     recording = gzip.decompress((RECORDINGS / SEQUENTIAL).read_bytes())
     edited = recording.replace(b"get_weather", b"get_forecast")
@@ -54,8 +73,6 @@ async def test_another_tool_name_in_a_recording_changes_the_table(tmp_path: Path
     result = await run_demo(tmp_path)
 
     assert {"ef91229d": (2 / 3, "false")} == results(result.scored)
-    console = Console(width=200, record=True)
-    console.print(demo_table(result.scored))
-    table = console.export_text()
+    table = "\n".join(printed(result.scored))
     assert "get_forecast" in table
     assert "0.67" in table
