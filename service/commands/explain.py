@@ -4,7 +4,7 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -20,15 +20,20 @@ from service.commands.serve import ConfigFiles
 from service.config import Config, default_config, load_config
 from service.config.root_span import root_condition
 from service.errors import ConfigError
+from service.pipeline import Signal
 from service.replay.explanation import ExplainedSpan, ExplainedTrace, explain_trace
-from service.replay.files import UnreadableFile, read_requests
+from service.replay.files import RecordedRequest, UnreadableFile, read_log_requests, read_requests
 from service.replay.traces import collect_traces, names_of_headers
 from service.telemetry.logs import safe
 
 UNREADABLE = 1
 
 Files = Annotated[
-    list[Path], typer.Argument(help="Recorded OTLP: JSON lines or length-prefixed protobuf, also gzipped.")
+    list[Path],
+    typer.Argument(
+        help="Recorded OTLP: JSON lines or length-prefixed protobuf, also gzipped. Log records may be in other files "
+        "than the spans they tell of."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a line, for machines.")]
 
@@ -39,21 +44,27 @@ def explain(files: Files, config: ConfigFiles = None, *, json: Json = False) -> 
     """
     try:
         loaded = load_config(config, os.environ) if config else default_config()
+        logs = [request for file in files for request in read_log_requests(file)]
         for file in files:
-            for spans, trace in _explain_file(file, loaded):
+            for spans, trace in _explain_file(file, logs, loaded):
                 _print_json(spans, trace) if json else _print_tree(spans, trace)
     except (ConfigError, UnreadableFile) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(UNREADABLE) from None
 
 
-def _explain_file(file: Path, config: Config) -> Iterator[tuple[list[ExplainedSpan], ExplainedTrace]]:
+def _explain_file(
+    file: Path, logs: Sequence[RecordedRequest], config: Config
+) -> Iterator[tuple[list[ExplainedSpan], ExplainedTrace]]:
+    """
+    The traces of one file, with what the log records of all files tell of them.
+    """
     block = config.tool_scoring
     assessor = build_assessor(block)
     condition = root_condition(block.root_span_condition)
-    requests = list(read_requests(file))
+    requests = [request for request in read_requests(file) if request.signal is Signal.TRACES]
     names = names_of_headers(requests)
-    for trace in collect_traces(requests, decode_options(block)).values():
+    for trace in collect_traces([*requests, *logs], decode_options(block)).values():
         yield explain_trace(trace, assessor, condition, file=str(file), names=names)
 
 

@@ -67,6 +67,18 @@ def read_requests(path: Path) -> Iterator[RecordedRequest]:
         yield request
 
 
+def read_log_requests(path: Path) -> Iterator[RecordedRequest]:
+    """
+    Only the requests of log records, without reading the others. Raises `UnreadableFile`.
+    """
+    for record in read_records(path):
+        begin = FIRST_MEMBER.match(record.data) if record.is_json else None
+        if begin is not None and begin[1] == b"resourceLogs":
+            request = parse_record(record)
+            assert isinstance(request, RecordedRequest)
+            yield request
+
+
 def read_records(path: Path, progress: Callable[[int], None] = lambda _: None) -> Iterator[Record]:
     """
     The lines or frames of *path* in order; *progress* is told how many bytes of the file were read, each time.

@@ -13,7 +13,7 @@ from recorded import raw_spans, recording
 from typer.testing import CliRunner, Result
 from wire_spans import CLIENT, SERVER, agent, chat, span_id, tool, trace_request, wire_span
 
-from proto_adapters.otlp_json import traces_to_json
+from proto_adapters.otlp_json import logs_to_json, traces_to_json
 from service.cli import app
 
 SPAN_KEYS = {
@@ -138,6 +138,22 @@ def test_every_span_of_a_recording_has_its_line(tmp_path: Path, path: str) -> No
 
     assert {span.span_id.hex() for span in sent} <= {span["span_id"] for span in spans}
     assert {span.name for span in sent} == {span["name"] for span in spans}
+
+
+def test_log_records_of_another_file_tell_the_completions_of_a_trace(tmp_path: Path) -> None:
+    recorded = recording("javascript/openai-otel/sequential")
+    spans, logs = tmp_path / "spans.jsonl", tmp_path / "logs.jsonl"
+    spans.write_text("\n".join(map(traces_to_json, recorded.requests)))
+    logs.write_text("\n".join(map(logs_to_json, recorded.log_requests)))
+
+    alone, together = (
+        [json.loads(line) for line in explain("--json", *files).stdout.splitlines()]
+        for files in ([spans], [spans, logs])
+    )
+
+    assert [] == alone[-1]["calls"]
+    assert list(recorded.truth.requested) == [call["name"] for call in together[-1]["calls"]]
+    assert {str(spans)} == {line["file"] for line in together}
 
 
 def test_the_tree_tells_where_a_name_was_read_and_what_is_wrong(tmp_path: Path) -> None:
