@@ -10,6 +10,8 @@ from processing import Processing
 from wire_spans import agent, chat, error_status, tool
 
 from service.app.pages import guarded
+from service.live_page.event_stream import StreamLimits
+from service.live_page.feed import Feed
 from service.live_page.page import OPEN_PATHS, LivePage
 from service.scoring.settings import ScoringSettings
 from service.transport_security.bearer_token import BearerTokenAuth
@@ -107,11 +109,11 @@ async def late(processing: Processing, number: int = 7) -> str:
     return token
 
 
-def page_of(processing: Processing) -> LivePage:
+def page_of(processing: Processing, *, feed: Feed | None = None, limits: StreamLimits | None = None) -> LivePage:
     """
     A live page that saw every closing so far.
     """
-    page = LivePage(processing.clock, ScoringSettings(), "0")
+    page = LivePage(processing.clock, ScoringSettings(), "0", feed=feed, limits=limits)
     for closing in processing.closings:
         page.scored(closing)
     return page

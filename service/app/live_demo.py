@@ -35,8 +35,8 @@ async def run_live_demo(
     """
     clock = clock or SystemClock()
     runs = [[ExportTraceServiceRequest.FromString(request) for request in run] for run in recorded_runs()]
-    started_ns = clock.now_ns()
     async with demo_service(live_page=endpoint) as (app, _):
+        started_ns = clock.now_ns()
         ready(app.pages.ports[WHERE])
         for run in cycle(runs):
             if await _is_set_within(stop, interval_s):

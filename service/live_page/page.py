@@ -15,7 +15,7 @@ from aiohttp.typedefs import Middleware
 from msgspec import Struct
 
 from service.clock import Clock
-from service.live_page.event_stream import stream_runs
+from service.live_page.event_stream import StreamLimits, stream_runs
 from service.live_page.feed import Feed
 from service.live_page.filters import filter_of
 from service.live_page.recent import Entry, RecentOccurrences
@@ -65,9 +65,18 @@ class LivePage:
     What was scored lately, for people. Implements `service.processor.outputs.Observer`.
     """
 
-    def __init__(self, clock: Clock, settings: ScoringSettings, version: str) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        settings: ScoringSettings,
+        version: str,
+        *,
+        feed: Feed | None = None,
+        limits: StreamLimits | None = None,
+    ) -> None:
         self.recent = RecentOccurrences(clock, settings)
-        self._feed = Feed()
+        self._feed = Feed() if feed is None else feed
+        self._limits = StreamLimits() if limits is None else limits
         self._renderer = Renderer(version)
         self.recent.listen(self._feed.publish)
 
@@ -114,7 +123,7 @@ class LivePage:
         return _html(await asyncio.to_thread(self._renderer.occurrence_page, entry))
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        return await stream_runs(request, self._feed, filter_of(request.query), self._renderer.row)
+        return await stream_runs(request, self._feed, filter_of(request.query), self._renderer.row, self._limits)
 
     async def _find(self, request: web.Request) -> web.Response:
         token = self.recent.find(request.query.get("q", ""))
