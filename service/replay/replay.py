@@ -2,7 +2,8 @@
 Replay: recorded files in, results out, in the order of the input whatever the number of processes.
 
 Reading and scoring are the two passes of `partitions`; with more than one job both run in processes of their own, a
-bounded number of steps ahead. Recorded data waits in a private temporary folder meanwhile.
+bounded number of steps ahead. Recorded data waits in a private temporary folder meanwhile. Only where sessions are
+scored too is something held of every trace: the calls of those that belong to one. Sessions come after all traces.
 """
 
 import heapq
@@ -18,7 +19,7 @@ from typing import Protocol, TypeVar
 
 from service.replay.partitions import PartitionFiles, partition_count, read_batches, take_apart
 from service.replay.results import ReplayResult
-from service.replay.scoring import RulesFactory, read_results, score_partition
+from service.replay.scoring import RulesFactory, ScoredPartition, read_results, score_partition, score_sessions
 
 AHEAD = 2
 """Steps that each process is ahead of what was taken from it."""
@@ -58,12 +59,14 @@ def replay(
         pool = stack.enter_context(_processes(jobs)) if jobs > 1 else None
         partitions = _partition(paths, folder, jobs, pool, progress)
         score = partial(score_partition, make_rules=make_rules)
-        results = []
-        for path in run_in_order(pool, score, partitions, ahead=AHEAD * jobs):
-            results.append(path)
-            progress.scored(len(results), len(partitions))
-        for _, closing in heapq.merge(*map(read_results, results), key=lambda placed: placed[0]):
+        scored: list[ScoredPartition] = []
+        for partition in run_in_order(pool, score, partitions, ahead=AHEAD * jobs):
+            scored.append(partition)
+            progress.scored(len(scored), len(partitions))
+        results = (read_results(partition.path) for partition in scored)
+        for _, closing in heapq.merge(*results, key=lambda placed: placed[0]):
             yield from closing
+        yield from score_sessions((part for partition in scored for part in partition.parts), make_rules())
 
 
 def _processes(jobs: int) -> ProcessPoolExecutor:

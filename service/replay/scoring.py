@@ -3,7 +3,7 @@ Scores one partition: every trace that its spans make up, every evidence documen
 """
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from proto_adapters.decoding import DecodeOptions
 from proto_adapters.split import OriginTable
+from service.evidence import Trigger
 from service.evidence_store.documents import EvidenceDocument
 from service.replay.files import LENGTH_SIZE
 from service.replay.partitions import read_chunks
@@ -18,6 +19,7 @@ from service.replay.results import ReplayResult, results_of_document, results_of
 from service.replay.traces import RecordedTrace, TraceCollector, assess_all
 from service.root_condition import RootCondition
 from service.scoring.assessment import Assessor
+from service.session_evidence import TracePart, group_by_session
 
 Placed = tuple[int, list[ReplayResult]]
 """The results of one closing, and the place of its first span or of its document in the input."""
@@ -37,23 +39,43 @@ class ReplayRules(Struct, frozen=True, eq=False):
     assessor: Assessor
     condition: RootCondition
     decoding: DecodeOptions
+    with_sessions: bool = False
+
+
+class ScoredPartition(Struct, frozen=True):
+    """
+    The file of the results of one partition, and what its traces hand to their sessions.
+    """
+
+    path: Path
+    parts: list[TracePart]
 
 
 RulesFactory = Callable[[], ReplayRules]
 """Makes the rules anew in the process that uses them; it must be picklable."""
 
 
-def score_partition(path: Path, make_rules: RulesFactory) -> Path:
+def score_partition(path: Path, make_rules: RulesFactory) -> ScoredPartition:
     """
-    Score the partition at *path*; gives the file of its results.
+    Score the partition at *path*.
     """
-    results = path.with_suffix(".results")
+    results, parts = path.with_suffix(".results"), list[TracePart]()
     with results.open("wb") as file:
-        for placed in score_chunks(path, make_rules()):
+        for placed in score_chunks(path, make_rules(), parts):
             line = _encoder.encode(placed)
             file.write(len(line).to_bytes(LENGTH_SIZE, "big") + line)
     path.unlink()
-    return results
+    return ScoredPartition(results, parts)
+
+
+def score_sessions(parts: Iterable[TracePart], rules: ReplayRules) -> Iterator[ReplayResult]:
+    """
+    The results of the sessions that recorded traces belong to: each went idle, as far as a recording tells.
+    """
+    for session in group_by_session(parts):
+        assessment = rules.assessor.assess_session(session)
+        if assessment.is_eligible:
+            yield from results_of_trace(assessment, Trigger.IDLE_TIMEOUT)
 
 
 def read_results(path: Path) -> Iterator[Placed]:
@@ -65,17 +87,21 @@ def read_results(path: Path) -> Iterator[Placed]:
             yield _decoder.decode(file.read(int.from_bytes(prefix, "big")))
 
 
-def score_chunks(path: Path, rules: ReplayRules) -> Iterator[Placed]:
+def score_chunks(path: Path, rules: ReplayRules, parts: list[TracePart]) -> Iterator[Placed]:
     """
-    The results of everything in one partition, by place.
+    The results of everything in one partition, by place; what belongs to sessions is added to *parts*.
     """
     traces, documents = _collect(path, rules.decoding)
-    return heapq.merge(_score_traces(traces, rules), _score_documents(documents, rules), key=lambda placed: placed[0])
+    return heapq.merge(
+        _score_traces(traces, rules, parts), _score_documents(documents, rules), key=lambda placed: placed[0]
+    )
 
 
-def _score_traces(traces: PlacedTraces, rules: ReplayRules) -> Iterator[Placed]:
+def _score_traces(traces: PlacedTraces, rules: ReplayRules, parts: list[TracePart]) -> Iterator[Placed]:
     for place, trace in traces:
         assessed = assess_all(trace, rules.assessor, rules.condition)
+        if rules.with_sessions:
+            parts += filter(None, (assessment.session_part for assessment, _ in assessed))
         yield place, [result for each in assessed for result in results_of_trace(*each)]
 
 

@@ -16,12 +16,14 @@ from service.processor.outputs import Scored
 
 TRIP = ["search_flights", "get_weather", "book_hotel"]
 RULES: dict[str, Any] = {
+    "session": {"enabled": True, "idle_timeout": "30m"},
     "additional_metrics": ["multiset_f1", "in_order_match", "redundancy", "tool_success_rate", "retries_recovered"],
     "order_from_embedded_calls": True,
     "count_embedded_calls": True,
     "expectations": [
         {
             "name": "plan_a_trip",
+            "partition": "both",
             "expected_tools": TRIP,
             "conditions": [
                 {"condition_type": "tools_called_in_order", "name": "hotel_last", "tools": TRIP},
@@ -50,12 +52,14 @@ async def scored_online(recorded: Recording) -> tuple[Processing, Sequence[Score
     One recording through a processor, until nothing is open.
     """
     processing = Processing(**RULES)
+    await processing.after(1801)  # sessions that begin sooner after a start may have begun before it
     for request in recorded.requests:
         await processing.processor.consume(Signal.TRACES, request)
     for request in recorded.log_requests:
         await processing.processor.consume(Signal.LOGS, request)
     await processing.after(5)
     await processing.after(400)
+    await processing.after(1800)
     return processing, processing.closings
 
 
