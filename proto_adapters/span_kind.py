@@ -252,6 +252,8 @@ _HARMLESS: Final = frozenset(
         ("langsmith.span.kind", SpanKind.RETRIEVER, OPERATION, SpanKind.EMBEDDING),
         ("langsmith.span.kind", SpanKind.CHAIN, OPERATION, SpanKind.LLM),
         (OPENINFERENCE_KIND, SpanKind.LLM, OPERATION, SpanKind.AGENT),
+        ("spring.ai.kind", SpanKind.TOOL, OPERATION, SpanKind.CHAIN),
+        ("spring.ai.kind", SpanKind.AGENT, OPERATION, SpanKind.CHAIN),
     }
 )
 _OPERATION_REPEATS_TYPE: Final = frozenset({"mastra.span.type"})

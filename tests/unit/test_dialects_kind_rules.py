@@ -207,8 +207,10 @@ def test_two_keys_that_disagree_are_a_conflict_and_the_first_wins() -> None:
         {"traceloop.span.kind": "workflow", OPERATION: "invoke_agent"},
         {"mastra.span.type": "model_generation", OPERATION: "agent_step"},
         {OI_KIND: "LLM", OPERATION: "invoke_agent"},
+        {"spring.ai.kind": "tool_call", OPERATION: "framework"},
+        {"spring.ai.kind": "chat_client", OPERATION: "framework"},
     ],
-    ids="+".join,
+    ids=lambda attributes: "+".join(f"{key}={value}" for key, value in attributes.items()),
 )
 def test_pairs_that_are_known_to_differ_are_no_conflict(attributes: Attributes) -> None:
     assert Problem.DIALECT_CONFLICT not in read_span(span_view(attributes)).problems
