@@ -1,11 +1,13 @@
 """
 What the live page holds of one occurrence: plain values, clipped and without control characters.
 
-Values only. Ids are hex here, since they are only shown. Nothing holds arguments, results or message text.
+Values only. Ids are hex here, since they are only shown. Nothing holds arguments, results or message text. There are no
+cycles in them, so they are left out of garbage collection: hundreds are made for one closing.
 """
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -13,6 +15,8 @@ from service.telemetry.logs import safe
 
 MAX_TEXT = 200
 MAX_NAMES = 100
+MAX_REMEMBERED = 4_096
+"""Texts of which it is remembered how they are shown: names recur in every span."""
 MAX_CLOSINGS = 20
 
 _INVISIBLE = re.compile("[\u200b\u200e\u200f\u2060-\u2064\ufeff]")
@@ -22,8 +26,12 @@ def shown(text: str) -> str:
     """
     *text* as people may see it: control and invisible characters as escapes, and not too long.
     """
-    clipped = text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…"
-    visible = _INVISIBLE.sub(lambda match: f"\\u{ord(match[0]):04x}", safe(clipped))
+    return _visible(text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…")
+
+
+@lru_cache(MAX_REMEMBERED)
+def _visible(text: str) -> str:
+    visible = _INVISIBLE.sub(lambda match: f"\\u{ord(match[0]):04x}", safe(text))
     return visible.encode("utf-8", "backslashreplace").decode()
 
 
@@ -31,7 +39,7 @@ def shown_names(names: Iterable[str]) -> list[str]:
     return [shown(name) for _, name in zip(range(MAX_NAMES), names, strict=False)]
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class Outcome(Struct, frozen=True, kw_only=True, gc=False):
     """
     One evaluation as it stands now.
     """
@@ -67,7 +75,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
         return self.label or ("score" if self.score is not None else self.status)
 
 
-class Summary(Struct, frozen=True, kw_only=True):
+class Summary(Struct, frozen=True, kw_only=True, gc=False):
     """
     One occurrence in the list.
     """
@@ -99,7 +107,7 @@ class Summary(Struct, frozen=True, kw_only=True):
         return found
 
 
-class ShownCall(Struct, frozen=True, kw_only=True):
+class ShownCall(Struct, frozen=True, kw_only=True, gc=False):
     """
     One tool call on the time axis.
     """
@@ -126,7 +134,7 @@ class ShownCall(Struct, frozen=True, kw_only=True):
         return None if self.end_ns is None or self.is_synthetic else self.end_ns + self.slack_ns
 
 
-class OrderQuestion(Struct, frozen=True, kw_only=True):
+class OrderQuestion(Struct, frozen=True, kw_only=True, gc=False):
     """
     One condition that reads an order: its tools, the pairs it requires, and which calls are calls of which tool.
     """
@@ -141,13 +149,13 @@ class OrderQuestion(Struct, frozen=True, kw_only=True):
     """Calls of that name whose arguments are not known."""
 
 
-class ShownEmbeddedCall(Struct, frozen=True):
+class ShownEmbeddedCall(Struct, frozen=True, gc=False):
     name: str
     call_id: str | None
     source: str
 
 
-class ShownSpan(Struct, frozen=True, kw_only=True):
+class ShownSpan(Struct, frozen=True, kw_only=True, gc=False):
     """
     How one span was read.
     """
@@ -173,7 +181,7 @@ class ShownSpan(Struct, frozen=True, kw_only=True):
     """The closing with which it was first seen, from 0."""
 
 
-class Closing(Struct, frozen=True, kw_only=True):
+class Closing(Struct, frozen=True, kw_only=True, gc=False):
     """
     One closing of the occurrence: when, by what, and how each evaluation stood.
     """
@@ -187,7 +195,7 @@ class Closing(Struct, frozen=True, kw_only=True):
     """Name of the evaluation, its score or verdict, its revision."""
 
 
-class Detail(Struct, frozen=True, kw_only=True):
+class Detail(Struct, frozen=True, kw_only=True, gc=False):
     """
     All that the page of one occurrence shows beside its summary.
     """
@@ -198,6 +206,7 @@ class Detail(Struct, frozen=True, kw_only=True):
     span_count: int
     call_count: int
     root_span_id: str | None
+    """`None` if the root was not received."""
     basis: str
     session_id: str | None
     resolution_ns: int

@@ -133,7 +133,7 @@ def detail_of(scored: Scored, summary: Summary, settings: ScoringSettings, befor
         spans=_spans(assessment.trace.spans[:MAX_SPANS], before),
         span_count=len(assessment.trace.spans),
         call_count=len(seen_calls(evidence)),
-        root_span_id=assessment.root.span_id.hex() if assessment.root else None,
+        root_span_id=assessment.root.span_id.hex() if assessment.root and assessment.facts.has_root else None,
         basis=str(evidence.coverage.basis),
         session_id=None if assessment.trace.session_id is None else shown(assessment.trace.session_id),
         resolution_ns=evidence.resolution_ns,
@@ -174,7 +174,7 @@ def _call(call: ToolCall, calls: Sequence[ToolCall]) -> ShownCall:
         is_control=call.control_tool,
         is_synthetic=not call.order_evidence,
         is_requested=is_requested,
-        after=[position for position, other in enumerate(calls) if results and other.call_id in results],
+        after=[position for position, other in enumerate(calls) if other.call_id in results] if results else [],
     )
 
 
