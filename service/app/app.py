@@ -21,7 +21,7 @@ from service.app.receivers import Receivers
 from service.app.security import Security
 from service.app.settings import outbox_settings, scoring_settings
 from service.clock import Clock
-from service.config import Config, LivePageConfig
+from service.config import Config, LivePageConfig, written_configuration
 from service.durations import SECOND
 from service.health import Health, HealthState
 from service.live_page.page import LivePage
@@ -114,7 +114,7 @@ class App:
         await self._take_up()
         await self.receivers.start()
         self.health.become(HealthState.READY)
-        _logger.info("toolscore %s is ready", self._version)
+        _logger.info("toolscore %s is ready, configured %s", self._version, written_configuration(self._config))
 
     async def _take_up(self) -> None:
         if self._journal is not None:

@@ -5,7 +5,7 @@ Values only: nothing here acts. The environment is a parameter; files are read b
 """
 
 from service.config.advice import advice
-from service.config.dump import effective_configuration
+from service.config.dump import effective_configuration, written_configuration
 from service.config.exporters import (
     ConsoleExporterConfig,
     ExporterConfig,
@@ -33,4 +33,5 @@ __all__ = [
     "default_config",
     "effective_configuration",
     "load_config",
+    "written_configuration",
 ]

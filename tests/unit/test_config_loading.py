@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from service.config import config_from_tree, default_config, effective_configuration, load_config
+from service.config import config_from_tree, default_config, effective_configuration, load_config, written_configuration
 from service.config.exporters import OtlpGrpcExporterConfig
 from service.config.yaml_reader import Value, read_yaml
 from service.errors import ConfigError
@@ -86,6 +86,7 @@ def test_secrets_are_masked_in_every_form() -> None:
     config = config_from_tree(tree, {})
 
     assert "s3cret" not in effective_configuration(config)
+    assert "s3cret" not in written_configuration(config)
     assert "s3cret" not in repr(config)
     assert "s3cret" not in config.model_dump_json()
 
@@ -96,6 +97,18 @@ def test_the_effective_configuration_loads_as_the_same_configuration() -> None:
 
         assert isinstance(tree, dict)
         assert config == config_from_tree(tree, {})
+
+
+def test_the_line_of_the_log_holds_what_was_written_and_loads_as_the_same_configuration() -> None:
+    assert "{}" == written_configuration(default_config())
+
+    config = load_config([DATA / "full.yaml"], {})
+    line = written_configuration(config)
+    tree = read_yaml(line)
+
+    assert 1 == len(line.splitlines())
+    assert isinstance(tree, dict)
+    assert config == config_from_tree(tree, {})
 
 
 def test_a_configuration_cannot_be_changed() -> None:
