@@ -183,8 +183,7 @@ def _lane(plan: _Plan, detail: Detail, scale: TimeScale, y: float, tolerance_ns:
         )
         number = f"call {index + 1}" if len(calls) > 1 else ""
         bar_y = y + (LANE_PADDING + ROW_HEIGHT - BAR_HEIGHT) / 2 + row * ROW_HEIGHT
-        bar = _bar(call, scale, bar_y, number, next(following, RIGHT))
-        bar = replace(bar, tolerance_width=_tolerance_width(call, scale, tolerance_ns))
+        bar = _bar(call, scale, bar_y, number, free_until=next(following, RIGHT), tolerance_ns=tolerance_ns)
         bars.append(replace(bar, marks=[*bar.marks, "late"]) if call.span_id in late else bar)
     return Lane(
         name=plan.name,
@@ -222,13 +221,14 @@ def _width(call: ShownCall, scale: TimeScale) -> float:
     return max(MIN_BAR_WIDTH, round(scale.place(call.end_ns) - scale.place(call.start_ns), 1))
 
 
-def _bar(call: ShownCall, scale: TimeScale, y: float, number: str, free_until: float) -> Bar:
+def _bar(call: ShownCall, scale: TimeScale, y: float, number: str, *, free_until: float, tolerance_ns: int) -> Bar:
     x, width = scale.place(call.start_ns), _width(call, scale)
     slack = 0.0 if call.end_ns is None else scale.place(call.end_ns + call.slack_ns) - scale.place(call.end_ns)
     remarks = _remarks(call)
     note = ", ".join([number, *remarks] if number else remarks)
     is_inside = _text_width(note) + 2 * NOTE_MARGIN + (10 if call.status == "error" else 0) < width
-    outside_x = x + width + slack + NOTE_MARGIN
+    tolerance_width = _tolerance_width(call, scale, tolerance_ns)
+    outside_x = x + width + slack + tolerance_width + NOTE_MARGIN
     has_room = is_inside or outside_x + _text_width(note) < free_until
     return Bar(
         x=x,
@@ -236,6 +236,7 @@ def _bar(call: ShownCall, scale: TimeScale, y: float, number: str, free_until: f
         width=width,
         marks=list(_marks(call)),
         slack_width=round(slack, 1),
+        tolerance_width=tolerance_width,
         title=f"{call.name}: {', '.join([_times(call, scale), *remarks])}",
         note=note,
         note_x=None if not has_room else round(x + width / 2 if is_inside else outside_x, 1),
