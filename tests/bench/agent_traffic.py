@@ -141,7 +141,7 @@ def synthetic_corpus(
     random = Random(seed)
     runs = (AgentRun(random, profile, number).all_spans(spans) for number in range(traces))
     requests = map(_request, _batches(_interleaved(random, runs, at_once), batch))
-    return corpus_of(f"{profile}, {batch} spans a request", requests)
+    return corpus_of(f"{profile}-{batch}", requests)
 
 
 def _interleaved(random: Random, runs: Iterator[list[Sent]], at_once: int) -> Iterator[Sent]:

@@ -1,0 +1,86 @@
+"""
+The benches as commands: `PYTHONPATH=.:tests python -m bench COMMAND`, in the root of the project.
+"""
+
+from typing import Annotated
+
+import typer
+from bench import cost, instructions
+from bench.agent_traffic import Profile, synthetic_corpus
+from bench.corpus import recorded_corpus
+from bench.services import COLLECTORS, YARDSTICKS, toolscore
+from bench.verify import verify
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+@app.command("instructions")
+def count(traces: Annotated[int, typer.Option(help="Traces of each synthetic corpus.")] = 40) -> None:
+    """
+    Instructions per span of every stage, by callgrind.
+    """
+    corpora = [synthetic_corpus(profile, batch=128, traces=traces) for profile in Profile]
+    typer.echo(instructions.report(instructions.count_instructions([*corpora, recorded_corpus(scenarios=1)])))
+
+
+@app.command("limits")
+def measure_limits() -> None:
+    """
+    Instructions per span of what is counted in CI.
+    """
+    typer.echo(instructions.report(instructions.count_instructions(instructions.small_corpora())))
+
+
+Rounds = Annotated[int, typer.Option(help="How often every service is measured.")]
+Seconds = Annotated[float, typer.Option(help="How long each measurement lasts.")]
+Batches = Annotated[str, typer.Option(help="Spans a request, separated by commas.")]
+Profiles = Annotated[str, typer.Option(help="content, lean, or both separated by a comma.")]
+
+
+@app.command("cost")
+def compare_cost(
+    rounds: Rounds = 3,
+    seconds: Seconds = 3,
+    batches: Batches = "1,16,128,512,1024",
+    profiles: Profiles = "content,lean",
+) -> None:
+    """
+    CPU per span beside the yardsticks null, parse and forward.
+    """
+    services = {**YARDSTICKS, "toolscore": toolscore(), "toolscore, pass_through": toolscore({"mode": "pass_through"})}
+    for profile in profiles.split(","):
+        for batch in batches.split(","):
+            corpus = synthetic_corpus(Profile(profile), batch=int(batch))
+            typer.echo(cost.report(cost.measure(corpus, services, rounds=rounds, seconds=seconds), list(YARDSTICKS)))
+
+
+@app.command("peers")
+def compare_peers(
+    rounds: Rounds = 3, seconds: Seconds = 3, batches: Batches = "128,1024", profiles: Profiles = "content"
+) -> None:
+    """
+    CPU per span beside real Collectors that pass on, group by trace, and sample.
+    """
+    services = {**COLLECTORS, "toolscore": toolscore()}
+    for profile in profiles.split(","):
+        for batch in batches.split(","):
+            corpus = synthetic_corpus(Profile(profile), batch=int(batch))
+            measured = cost.measure(corpus, services, rounds=rounds, seconds=seconds)
+            typer.echo(cost.report(measured, ["collector", "collector groupbytrace"]))
+
+
+@app.command("verify")
+def compare_spans(batches: Batches = "1,128", profiles: Profiles = "content,lean", traces: int = 200) -> None:
+    """
+    Whether every span that was sent leaves once and unchanged, and every root with a score.
+    """
+    for profile in profiles.split(","):
+        for batch in batches.split(","):
+            result = verify(synthetic_corpus(Profile(profile), batch=int(batch), traces=traces), toolscore())
+            typer.echo(f"{profile} {batch}: {result}")
+            if not result.is_clean:
+                raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    app()
