@@ -156,8 +156,8 @@ class KilledService:
 
     async def live(self, kills: Sequence[tuple[float, int]], *, bundles: int | None = None) -> None:
         """
-        Send, and be killed after so many seconds with such a signal, until all that was sent has come out; with
-        *bundles*, send so many.
+        Send, and be killed with such a signal so many seconds after work has begun, until all that was sent has come
+        out; with *bundles*, send so many.
         """
         self._limit = bundles or MANY
         async with self.sink:
@@ -173,6 +173,7 @@ class KilledService:
                     senders = 4 if kills else 24
                     load = [asyncio.create_task(self._send(sender, numbers)) for _ in range(senders)]
                     for seconds, signum in kills:
+                        await self._wait_until(self._is_at_work)
                         await asyncio.sleep(seconds)
                         self._note_kill()
                         await asyncio.to_thread(peer.stop, signum)
@@ -185,9 +186,12 @@ class KilledService:
                 status = await asyncio.to_thread(peer.stop)
             assert 0 == status, peer.end_of_log()
 
+    def _is_at_work(self) -> bool:
+        return self._open > 0 and self.sink.in_flight > 0
+
     def _note_kill(self) -> None:
         self.kills += 1
-        self.at_work += self._open > 0 and self.sink.in_flight > 0
+        self.at_work += self._is_at_work()
 
     async def _send(self, sender: Sender, numbers: Iterator[int]) -> None:
         for number in numbers:

@@ -27,7 +27,7 @@ def kills(seed: int) -> list[tuple[float, int]]:
     When and how.
     """
     numbers = random.Random(seed)
-    return [(numbers.uniform(0.5, 1.4), numbers.choice(SIGNALS)) for _ in range(KILLS)]
+    return [(numbers.uniform(0.0, 0.8), numbers.choice(SIGNALS)) for _ in range(KILLS)]
 
 
 @pytest.mark.timeout(600)
