@@ -9,6 +9,9 @@ from collections.abc import Iterable
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
 
+from proto_adapters.otlp_encode import cut_attributes
+from proto_adapters.split import OriginTable, split_traces
+
 OUR_PREFIX = "toolscore."
 SpanBag = Counter[bytes]
 
@@ -53,3 +56,24 @@ def assert_conserved(sent: Iterable[bytes], received: Iterable[bytes]) -> None:
     """
     lost, added = lost_and_added(span_bag(sent), span_bag(received))
     assert ([], []) == (lost, added)
+
+
+def wire_bag(requests: Iterable[bytes]) -> Counter[tuple[bytes, bytes, bytes]]:
+    """
+    The spans of serialised requests as their bytes, each under its resource and scope, without our attributes.
+    """
+    origins = OriginTable()
+    return Counter(
+        (origin.resource_header, origin.scope_header, cut_attributes(span, OUR_PREFIX)[0])
+        for request in requests
+        for origin, spans in split_traces(request, origins).groups
+        for span in spans
+    )
+
+
+def assert_bytes_conserved(sent: Iterable[bytes], received: Iterable[bytes], rejected: Iterable[bytes] = ()) -> None:
+    """
+    As `assert_conserved`, byte for byte, also for spans that no parser reads; *rejected* spans did not come in.
+    """
+    taken = Counter({key: count for key, count in wire_bag(sent).items() if key[2] not in set(rejected)})
+    assert taken == wire_bag(received)

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import grpc.aio
 import pytest
+from conservation import assert_bytes_conserved
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from processing import SECOND_NS, Processing
 from wire_spans import agent, chat, tool, trace_request, wire_span
@@ -21,10 +22,11 @@ Scenario = Callable[[Processing, Send], Awaitable[None]]
 
 class Wire:
     """
-    A sender whose spans go through a real receiver into the processor under test.
+    A sender whose spans go through a real receiver into the processor under test. At the end all of them have left.
     """
 
     def __init__(self, processing: Processing) -> None:
+        self._processing = processing
         self._receiver = OtlpGrpcReceiver(
             GrpcReceiverSettings(endpoint="127.0.0.1:0"), processing.processor, NullRecorder()
         )
@@ -37,13 +39,17 @@ class Wire:
         )
 
         async def send(*spans: bytes) -> None:
-            await export(trace_request(spans))
+            request = trace_request(spans)
+            await export(request)
+            self._processing.sent.append(request)
 
         return send
 
     async def __aexit__(self, *_: object) -> None:
         await self._channel.close(None)
         await self._receiver.stop(0)
+        await self._processing.processor.shutdown()
+        assert_bytes_conserved(self._processing.sent, self._processing.outlets[Signal.TRACES].requests)
 
 
 @pytest.fixture
