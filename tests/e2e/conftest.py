@@ -2,12 +2,15 @@
 Which tests need the real programs, and what happens where they cannot be had.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from e2e.collector_build import why_not
+from e2e.containers import Engine, engine
 
 BUILD_AND_RUN_S = 1800
+IMAGE = "toolscore:latest"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -21,3 +24,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(BUILD_AND_RUN_S))
             if missing is not None:
                 item.add_marker(pytest.mark.skip(reason=missing))
+
+
+@pytest.fixture(scope="session")
+def containers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """
+    An engine with the service's image, built once for all that run it.
+    """
+    with engine(tmp_path_factory.mktemp("containers")) as running:
+        running.import_base()
+        running.build(IMAGE)
+        yield running

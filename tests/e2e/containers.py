@@ -64,13 +64,13 @@ class Engine:
         done = self._run("podman", "logs", container)
         return done.stdout + done.stderr
 
-    def build(self, tag: str) -> None:
+    def build(self, tag: str, file: Path = ROOT / "deploy" / "Dockerfile", context: Path = ROOT) -> None:
         """
-        Build the service's image from the checkout, as its Dockerfile stands.
+        Build an image, the service's from the checkout unless another is named, as its file stands.
         """
         trust = f"{TRUSTED_CERTIFICATES}:{TRUSTED_CERTIFICATES}:ro"
         options = ["--format", "docker", "--isolation", "chroot", "--pull-never", "--layers", "-v", trust]
-        self._run("buildah", "bud", *options, "-t", tag, "-f", str(ROOT / "deploy" / "Dockerfile"), str(ROOT))
+        self._run("buildah", "bud", *options, "-t", tag, "-f", str(file), str(context))
 
     def import_base(self) -> None:
         """
@@ -79,14 +79,18 @@ class Engine:
         path = "ENV PATH=/usr/local/bin:/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"
         self.podman("import", "--quiet", "--change", path, str(base_archive()), BASE_IMAGE)
 
-    def _run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        environ = {
+    @property
+    def environ(self) -> dict[str, str]:
+        """The environment in which podman and buildah find their storage."""
+        return {
             **os.environ,
             "CONTAINERS_STORAGE_CONF": str(self.directory / "storage.conf"),
             "CONTAINERS_CONF": str(self.directory / "containers.conf"),
         }
+
+    def _run(self, *command: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            command, env=environ, capture_output=True, text=True, timeout=COMMAND_TIMEOUT_S, check=False
+            command, env=self.environ, capture_output=True, text=True, timeout=COMMAND_TIMEOUT_S, check=False
         )
         if done.returncode != 0:
             raise CommandFailed(command, done.stdout + done.stderr)

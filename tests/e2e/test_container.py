@@ -3,32 +3,23 @@ The image, built from the checkout and run as it is meant to run: no root, nothi
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conservation import assert_conserved
 from e2e.agent_runs import record_runs
 from e2e.collectors import filing_collector
-from e2e.containers import MISSING, Engine, engine
+from e2e.containers import MISSING, Engine
 from e2e.peers import answers, wait_until
 from e2e.sending import send_over_grpc
 from e2e.service_process import Addresses, configuration_file
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-IMAGE = "toolscore:test"
+IMAGE = "toolscore:latest"
 LOCKED_DOWN = ("--read-only", "--cap-drop=all", "--security-opt", "no-new-privileges", "--memory", "512m")
 CONFIGURATION = "/etc/toolscore/toolscore.yaml"
 READY_WITHIN_S = 30
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"{MISSING} missing: no container can be built")
-
-
-@pytest.fixture(scope="module")
-def containers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    with engine(tmp_path_factory.mktemp("containers")) as running:
-        running.import_base()
-        running.build(IMAGE)
-        yield running
 
 
 def test_the_image_runs_as_an_unprivileged_user_and_checks_its_own_health(containers: Engine) -> None:

@@ -1,0 +1,3 @@
+"""
+The demo agent of docker-compose.yml.
+"""
