@@ -38,7 +38,8 @@ class Bar(Struct, frozen=True, kw_only=True):
     note_x: float | None
     """Where the note stands; `None` if there is no room for it."""
     is_note_inside: bool
-    span_id: str
+    href: str
+    """Where its span is shown."""
 
 
 class ModelBar(Struct, frozen=True, kw_only=True):

@@ -184,7 +184,11 @@ def _lane(plan: _Plan, detail: Detail, scale: TimeScale, y: float, tolerance_ns:
         number = f"call {index + 1}" if len(calls) > 1 else ""
         bar_y = y + (LANE_PADDING + ROW_HEIGHT - BAR_HEIGHT) / 2 + row * ROW_HEIGHT
         bar = _bar(call, scale, bar_y, number, free_until=next(following, RIGHT), tolerance_ns=tolerance_ns)
-        bars.append(replace(bar, marks=[*bar.marks, "late"]) if call.span_id in late else bar)
+        if call.span_id in late:
+            bar = replace(bar, marks=[*bar.marks, "late"])
+        if not detail.spans:
+            bar = replace(bar, href=f"/occurrences/{call.trace_id}{bar.href}")
+        bars.append(bar)
     return Lane(
         name=plan.name,
         label=plan.name if len(plan.name) <= LABEL_LENGTH else plan.name[: LABEL_LENGTH - 1] + "…",
@@ -241,7 +245,7 @@ def _bar(call: ShownCall, scale: TimeScale, y: float, number: str, *, free_until
         note=note,
         note_x=None if not has_room else round(x + width / 2 if is_inside else outside_x, 1),
         is_note_inside=is_inside,
-        span_id=call.span_id,
+        href=f"#span-{call.span_id}",
     )
 
 

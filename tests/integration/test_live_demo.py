@@ -3,6 +3,9 @@ The demo that goes on: fresh runs under the live page until it is told to stop.
 """
 
 import asyncio
+import re
+import signal
+import sys
 from collections.abc import Callable
 
 import aiohttp
@@ -95,3 +98,17 @@ async def test_an_address_that_is_taken_is_told() -> None:
         await run_live_demo(asyncio.Event(), lambda _port: None, endpoint=f"127.0.0.1:{port}")
     server.close()
     await server.wait_closed()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+async def test_the_command_tells_its_address_and_ends_in_peace(number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "service", "demo", "--serve", "--endpoint", "127.0.0.1:0"]
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    assert process.stdout is not None
+    async with asyncio.timeout(60):
+        line = (await process.stdout.readline()).decode()
+        found = re.search(r"http://127\.0\.0\.1:\d+", line)
+        assert found is not None
+        assert [] == await runs_on(found[0], until=lambda _runs: True)
+        process.send_signal(number)
+        assert 0 == await process.wait()

@@ -5,8 +5,10 @@ The timeline: which calls stand for an order, how they stand to each other, and 
 from itertools import pairwise
 
 import pytest
-from live_pages import at_once, in_order, missing_tool, page_of, shop, without_root, wrong_order
+from live_pages import EXPECTATIONS, at_once, in_order, missing_tool, page_of, shop, trace_id, without_root, wrong_order
+from processing import Processing
 from scoring_builders import a_condition
+from wire_spans import agent, tool
 
 from service.conditions import ToolsCalledInOrder, ToolsCalledInPartialOrder
 from service.live_page.chart import Chart
@@ -17,6 +19,7 @@ from service.live_page.timeline import charts_of
 from service.scoring.order_leaves import pairs_of
 
 MS = 1_000_000
+SESSION_EXPECTATIONS = [{**EXPECTATIONS[0], "partition": "session"}]
 BEFORE, AFTER, UNKNOWN = Relation.BEFORE, Relation.AFTER, Relation.UNKNOWN
 
 
@@ -194,3 +197,25 @@ async def test_a_call_without_an_end_is_open_to_the_right_edge() -> None:
     assert ["open"] == bar.marks
     assert drawn.right == bar.x + bar.width
     assert drawn.may_continue
+
+
+async def test_the_calls_of_a_session_lead_to_the_pages_of_their_traces() -> None:
+    processing = Processing(expectations=SESSION_EXPECTATIONS, session={"enabled": True, "idle_timeout": "30s"})
+    marks = {"gen_ai.conversation.id": "s1"}
+    for number, name in ((1, "search"), (2, "book")):
+        spans = (
+            agent(trace=trace_id(number), attributes=marks),
+            tool(name, trace=trace_id(number), start=number * 10, end=number * 10 + 5),
+        )
+        await processing.send(*spans)
+    await processing.after(20)
+    await processing.after(120)
+    entry = next(entry for entry in page_of(processing).recent.newest_first() if entry.summary.partition == "session")
+
+    (drawn,) = charts_of(entry.summary, entry.detail)
+
+    assert entry.summary.token.startswith("session-")
+    assert ["before"] == [arrow.relation for arrow in drawn.arrows]
+    assert [f"/occurrences/{trace_id(number).hex()}" for number in (1, 2)] == [
+        lane.bars[0].href.partition("#span-")[0] for lane in drawn.lanes
+    ]
