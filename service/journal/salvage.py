@@ -39,6 +39,7 @@ def salvage(path: Path) -> int:
     """
     fresh = path.with_name(path.name + ".salvaged")
     fresh.unlink(missing_ok=True)
+    fresh.touch(0o600)
     with closing(sqlite3.connect(fresh, isolation_level=None)) as new:
         new.execute(f"PRAGMA page_size = {PAGE_SIZE}")
         new.executescript(TABLES)

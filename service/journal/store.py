@@ -36,6 +36,8 @@ _logger = logging.getLogger(__name__)
 
 FILE = "journal.db"
 LOCK = "lock"
+PRIVATE, PRIVATE_DIRECTORY = 0o600, 0o700
+"""Prompts and answers stand in spans; SQLite gives its log the rights of the file."""
 CHECKPOINT_PAGES = 1_024
 LOG_SIZE_LIMIT = 64 * 1024 * 1024
 """What the write-ahead log is cut back to after a checkpoint."""
@@ -101,8 +103,9 @@ class JournalStore:
         self.lost_items = 0
         """Items of the damaged requests, as far as they can be told."""
         try:
-            directory.mkdir(parents=True, exist_ok=True)
+            directory.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
             self._lock = _lock(directory / LOCK)
+            self._path.touch(PRIVATE)
         except OSError as error:
             raise JournalUnusable(str(error)) from error
         try:
@@ -239,7 +242,7 @@ def _lock(path: Path) -> int:
     """
     A lock that ends with the process, however it ends.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

@@ -77,7 +77,7 @@ def test_everything_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert {1: StoredRelease(RELEASE, is_settled=False), 2: StoredRelease(RELEASE, is_settled=True)} == (
         contents.releases
     )
-    assert ({1: DECISION}, {(1, b"t")}, {"alive": 7}, 2, 0) == (
+    assert ({1: DECISION}, {(1, b"t")}, {"alive": 7}, STATE.through, 0) == (
         contents.decisions,
         contents.done,
         contents.levels,
@@ -85,6 +85,16 @@ def test_everything_comes_back_as_it_was_written(tmp_path: Path) -> None:
         again.damaged,
     )
     again.close()
+
+
+def test_nobody_else_may_read_it(tmp_path: Path) -> None:
+    store = opened(tmp_path / "journal")
+    store.apply([add_request(a_request(1))])
+
+    assert {0o700, 0o600} == {
+        path.stat().st_mode & 0o777 for path in [tmp_path / "journal", *(tmp_path / "journal").iterdir()]
+    }
+    store.close()
 
 
 def test_what_is_removed_is_gone(tmp_path: Path) -> None:

@@ -155,6 +155,58 @@ async def test_a_forwarded_span_that_had_not_arrived_is_forwarded_again(lives: L
     sent_once(lives)
 
 
+async def test_a_late_span_that_passes_unscored_does_so_again(tmp_path: Path) -> None:
+    lives = await Lives(tmp_path, late_spans={"action": "stamp"}).begin()
+    await lives.send(wire_span("chat", "agent", attributes={"gen_ai.operation.name": "chat"}), agent())
+    await lives.after(5)
+    lives.life.outlets[Signal.TRACES].is_slow = True
+    await lives.send(tool("b"))
+    record = log_request("chat", "gen_ai.client.inference.operation.details", {"gen_ai.output.messages": CALLS_B})
+    await lives.life.processor.consume(Signal.LOGS, record)
+    await lives.after(5)
+    evaluation = lives.life.evaluation()
+
+    await lives.kill()
+    await lives.after(5)
+
+    assert ("b",) == evaluation.called
+    assert [] == lives.life.closings, "the journal told of the span, and of a closing after it"
+    assert "late_span" == ours_of(lives, "b")["toolscore.trigger"]
+    sent_once(lives)
+    await lives.end()
+
+
+async def test_copies_that_had_not_arrived_leave_once(lives: Lives) -> None:
+    lives.life.outlets[Signal.TRACES].is_slow = True
+    await lives.send(tool("a"), tool("a"))
+    await lives.send(tool("a"), agent())
+    await lives.after(5)
+
+    await lives.kill()
+    await lives.after(1)
+
+    assert [span_id("a"), span_id("agent")] == sorted(span.span_id for span in lives.released)
+
+
+async def test_which_copy_of_a_span_counts_is_not_decided_anew(lives: Lives) -> None:
+    """
+    Of two finished copies the one that had left counts, although the bytes of the other are smaller.
+    """
+    smaller, larger = sorted([tool("a", "x"), tool("b", "x")])
+    await lives.send(larger, agent())
+    await lives.after(5)
+    before = lives.life.evaluation().called
+    await lives.send(smaller)
+    await lives.after(5)
+
+    await lives.kill()
+    await lives.send(wire_span("late", "agent"))
+    await lives.after(5)
+
+    assert before == lives.life.evaluation().called
+    assert "conflicting_span_identity" in lives.life.reasons
+
+
 async def test_spans_over_a_limit_pass_unscored_also_after_a_kill(tmp_path: Path) -> None:
     lives = await Lives(tmp_path, span_limit=2).begin()
     lives.life.outlets[Signal.TRACES].is_slow = True
