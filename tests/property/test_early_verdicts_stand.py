@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from processing import Processing, ours
 from recorded import BUNDLES, Recording, raw_spans, recordings
+from session_builders import an_assessor
 
 from proto_adapters.canonical import CanonicalSpan, SpanKind
 from proto_adapters.otlp_encode import join_traces
@@ -29,9 +30,13 @@ from service.pipeline import Signal
 from service.processor.signals import EVENT_NAME
 from service.scoring.evidence import ClosingFacts
 
-COUNT = 9
-NAMES = ["x", "y", "mcp__trips__x", "planner.x", "y_1", None]
+COUNT = 6
+NAMES = ["x", "y", "x", "y", "mcp__trips__x", "planner.x", None]
 TOOLS = ["search_flights", "get_weather", "book_hotel"]
+
+
+def name_of(tool: str) -> str:
+    return tool.replace(".", "_")
 
 
 def conditions(*tools: str) -> list[dict[str, Any]]:
@@ -39,12 +44,16 @@ def conditions(*tools: str) -> list[dict[str, Any]]:
     Every question that may be answered early, and trees of them.
     """
     leaves: list[dict[str, Any]] = [
-        {"condition_type": kind, "name": f"{kind}_{tool}", "tools": [tool]}
+        {"condition_type": kind, "name": f"{kind}_{name_of(tool)}", "tools": [tool]}
         for kind in ("tools_called", "tools_not_called")
         for tool in tools
     ]
     leaves += [
-        {"condition_type": "tools_called_in_order", "name": f"{one}_then_{other}", "tools": [one, other]}
+        {
+            "condition_type": "tools_called_in_order",
+            "name": f"{name_of(one)}_then_{name_of(other)}",
+            "tools": [one, other],
+        }
         for one in tools
         for other in tools
         if one != other
@@ -66,9 +75,9 @@ SETTINGS: dict[str, Any] = {
     "tool_name_aliases": True,
     "tool_selection_accuracy": {"expected_tools": ["x"]},
     "expectations": [
-        {"name": "shop", "match": {"service_name": "shop"}, "conditions": conditions("x", "y")},
+        {"name": "shop", "match": {"service_name": "shop"}, "conditions": conditions("x", "y", "planner.x")},
         {"name": "sub", "match": {"agent_name": "sub"}, "expected_tools": ["y"]},
-        {"name": "any", "expected_tools": ["x", "y"], "conditions": conditions("x", "y")},
+        {"name": "any", "expected_tools": ["x", "y"], "conditions": conditions("x", "y", "planner.x")},
     ],
 }
 ASSESSOR = build_assessor(config_from_tree({"processors": {"tool_scoring": SETTINGS}}, environ={}).tool_scoring)
@@ -86,9 +95,9 @@ def a_similar_span(draw: st.DrawFn, number: int) -> CanonicalSpan:
         draw(st.sampled_from([start, start + 1, start + 3, start + 30, None])),
         name=draw(st.sampled_from(["step", "mcp.server", "claude_code.tool.execution"])),
         span_id=a_span_id(number),
-        parent_span_id=a_span_id(draw(st.integers(1, COUNT + 1))),
+        parent_span_id=a_span_id(draw(st.sampled_from([1, 1, 2, 2, 3, 4, COUNT + 1]))),
         origin=an_origin(draw(st.sampled_from(["shop", "gate"]))),
-        otel_kind=draw(st.sampled_from([1, 1, SERVER, CLIENT])),
+        otel_kind=draw(st.sampled_from([1, 1, 1, SERVER, CLIENT])),
         mcp_method=draw(st.sampled_from([None, None, "tools/call"])),
         dialects=(draw(st.sampled_from(["otel_genai", "otel_genai", "claude_code"])),),
         agent_name=draw(st.sampled_from(["planner", "sub"])) if kind is SpanKind.AGENT else None,
@@ -189,3 +198,11 @@ def test_recordings_give_early_verdicts_on_presence_and_on_order() -> None:
     names = {name for name, _, _ in asyncio.run(early_and_final(recorded, Random(1)))}
 
     assert {"tools_called_get_weather", "tools_not_called_book_hotel", "get_weather_then_book_hotel"} <= names
+
+
+@pytest.mark.parametrize(("key", "count"), [(SPAN_NAME, 0), ("gen_ai.tool.name", 1)])
+def test_a_name_that_an_agent_may_correct_later_settles_nothing(key: str, count: int) -> None:
+    policy = {"name": "p", "conditions": [{"condition_type": "tools_called", "tools": ["planner.x"]}]}
+    call = a_span(SpanKind.TOOL, 1, 2, tool_name="planner.x", tool_name_key=key)
+
+    assert count == len(an_assessor(expectations=[policy]).assess_early(a_trace_id(), [call], ()).evaluations)
