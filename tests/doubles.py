@@ -222,8 +222,8 @@ class RecordingSink:
         self.attempts += 1
         await self._notify()
         await self.gate.wait()
-        if self.bytes_per_second is not None:
-            async with self._taking:
+        async with self._taking:
+            if self.bytes_per_second is not None:
                 await asyncio.sleep(len(request) / self.bytes_per_second)
         answer = self.script.pop(0) if self.script else self.otherwise
         return answer(request) if callable(answer) else answer

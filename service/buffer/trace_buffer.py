@@ -8,7 +8,7 @@ stand in a heap and are checked again when they come up, so a span costs O(1) an
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
@@ -18,8 +18,15 @@ from service.buffer.trace_evidence import TraceEvidence
 from service.evaluation import DeliveryHistory
 from service.evidence import CoverageReason, Trigger
 
+TRACE_BYTES = 2_000
+"""What a trace costs before it holds a span: its objects, its deadline, its places in the tables. Measured."""
+SCORED_BYTES = 3_500
+"""What the deliveries and the stamp of a scored trace cost. Measured with one evaluation."""
 HELD_SPAN_BYTES = 150
 """What a held span costs beyond its own bytes (`reference/performance.md` §4)."""
+
+SPARE_DEADLINES = 1_000
+"""Stale deadlines that are let be, beside four for each trace."""
 
 
 class ReadSpan(NamedTuple):
@@ -88,8 +95,9 @@ class BufferedTrace:
 
     @property
     def size(self) -> int:
-        """Bytes of memory: spans held or waiting, and evidence."""
-        return self.held_bytes + HELD_SPAN_BYTES * self.held_count + self.waiting_bytes + self.evidence.size
+        """Bytes of memory: spans held or waiting, evidence, and the trace itself."""
+        spans = self.held_bytes + HELD_SPAN_BYTES * self.held_count + self.waiting_bytes
+        return TRACE_BYTES + (SCORED_BYTES if self.stamp else 0) + spans + self.evidence.size
 
     def passes_late_spans(self, *, rescore: bool) -> bool:
         """
@@ -161,7 +169,7 @@ class TraceBuffer:
         self._settings = settings
         self._open: OrderedDict[bytes, BufferedTrace] = OrderedDict()
         self._closed: OrderedDict[bytes, BufferedTrace] = OrderedDict()
-        self._deadlines: list[tuple[int, int, BufferedTrace]] = []
+        self._deadlines: list[tuple[int, int, bytes]] = []
         self._sequence = count()
         self._marks: dict[CoverageReason, int] = {}
         self.size = 0
@@ -342,8 +350,9 @@ class TraceBuffer:
         The trace with the oldest deadline that is not after *now_ns*. The caller closes, removes or reschedules it.
         """
         while self._deadlines and self._deadlines[0][0] <= now_ns:
-            at_ns, _, trace = heappop(self._deadlines)
-            if at_ns != trace.scheduled_ns or trace.is_closing:
+            at_ns, _, trace_id = heappop(self._deadlines)
+            trace = self.get(trace_id)
+            if trace is None or at_ns != trace.scheduled_ns or trace.is_closing:
                 continue
             trace.scheduled_ns = -1
             due = self.due(trace)
@@ -382,7 +391,20 @@ class TraceBuffer:
         if at_ns == trace.scheduled_ns:
             return
         trace.scheduled_ns = at_ns
-        heappush(self._deadlines, (at_ns, next(self._sequence), trace))
+        heappush(self._deadlines, (at_ns, next(self._sequence), trace.trace_id))
+        if len(self._deadlines) > SPARE_DEADLINES + 4 * len(self):
+            self._drop_stale_deadlines()
+
+    def _drop_stale_deadlines(self) -> None:
+        """
+        Deadlines of removed and rescheduled traces must not add up until their time comes.
+        """
+        self._deadlines = [entry for entry in self._deadlines if self._is_current(entry)]
+        heapify(self._deadlines)
+
+    def _is_current(self, entry: tuple[int, int, bytes]) -> bool:
+        trace = self.get(entry[2])
+        return trace is not None and trace.scheduled_ns == entry[0]
 
     def oldest_open(self) -> BufferedTrace | None:
         return next((trace for trace in self._open.values() if not trace.is_closing), None)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from proto_adapters.canonical import CanonicalSpan, LogCompletion
 
-SPAN_EVIDENCE_BYTES = 640
+SPAN_EVIDENCE_BYTES = 920
 """Memory of one canonical span with its ids and dictionary entries; measured, rounded up."""
 CALL_EVIDENCE_BYTES = 160
 

@@ -159,7 +159,7 @@ class Closer:
         """
         Drop the evidence of a closed trace; its verdict is remembered.
         """
-        decision = None if trace.closed_by is None else Decision(trace.closed_by, trace.stamp)
+        decision = None if trace.closed_by is None else Decision(trace.closed_by, late_attributes(trace.stamp))
         if decision is not None:
             self._decisions.put(trace.trace_id, decision)
         self._buffer.remove(trace)

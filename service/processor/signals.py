@@ -5,6 +5,7 @@ Pure. Names and forms are those of design §9; nothing here ever holds arguments
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from proto_adapters.canonical import Attributes, AttributeValue
 from service.evaluation import Evaluation, Status
@@ -72,6 +73,14 @@ def late_attributes(attributes: Attributes) -> Attributes:
     What a late span carries: why it left, and the revision it belongs to (design §9).
     """
     revision = attributes.get("toolscore.revision")
+    return _late_attributes(revision if isinstance(revision, int) else None)
+
+
+@lru_cache(maxsize=256)
+def _late_attributes(revision: int | None) -> Attributes:
+    """
+    One mapping for all traces of a revision: the decision cache keeps one for each trace.
+    """
     late: dict[str, AttributeValue] = {"toolscore.trigger": str(Trigger.LATE_SPAN)}
     return late if revision is None else late | {"toolscore.revision": revision}
 

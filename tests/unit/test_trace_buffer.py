@@ -2,10 +2,12 @@
 The trace buffer: deadlines, re-opening, late spans, accounts.
 """
 
+import sys
+
 from builders import a_trace_id, an_origin
 
 from service.buffer.completion import CompletionSettings
-from service.buffer.trace_buffer import BufferedTrace, DueTrace, TraceBuffer
+from service.buffer.trace_buffer import SPARE_DEADLINES, BufferedTrace, DueTrace, TraceBuffer
 from service.durations import MINUTE, SECOND
 from service.evidence import CoverageReason, Trigger
 
@@ -155,3 +157,25 @@ def test_deadlines_do_not_pile_up_with_the_spans_of_a_trace() -> None:
         due(buffer, second)
 
     assert len(buffer._deadlines) <= 2  # what must not grow is inside
+
+
+def test_a_removed_trace_is_not_kept_alive_by_its_deadlines() -> None:
+    buffer = TraceBuffer(CompletionSettings())
+    trace = buffer.open(b"1" * 16, 0)
+
+    buffer.remove(trace)
+
+    assert 2 == sys.getrefcount(trace), "this variable, and the argument of the call"
+
+
+def test_stale_deadlines_do_not_add_up() -> None:
+    buffer = TraceBuffer(CompletionSettings())
+
+    for number in range(20_000):
+        buffer.remove(buffer.open(number.to_bytes(16, "big"), number))
+
+    assert 2 * SPARE_DEADLINES > len(buffer._deadlines)
+    kept = buffer.open(b"k" * 16, 20_000)
+    due = buffer.next_due(10**15)
+    assert due is not None
+    assert kept is due.trace
