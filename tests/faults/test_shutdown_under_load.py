@@ -3,22 +3,19 @@ SIGTERM under load: what was accepted leaves, or is a loss with a name. Some of 
 """
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from doubles import RecordingSink, eventually
-from e2e.peers import start
-from e2e.service_process import Addresses, configuration_file
 from faults.agent_load import Sender, agent_runs
 from faults.fault_report import account
+from faults.process_under_test import a_process
 from faults.service_under_test import a_service, over_grpc
 from wire_spans import agent, tool, trace_request
 
 from service.pipeline import Signal
 
-SERVE = [sys.executable, "-m", "service", "serve", "--config"]
 MODES = ("hold", "pass_through")
 OPEN = {"decision_delay": "30s", "idle_timeout": "60s"}
 """Nothing closes before the stop."""
@@ -115,22 +112,16 @@ async def test_dropping_open_traces_names_every_span_it_loses(sink: RecordingSin
 async def test_sigterm_of_a_process_under_load_loses_nothing_that_was_accepted(
     sink: RecordingSink, tmp_path: Path, mode: str
 ) -> None:
-    addresses = Addresses()
     settings = {"mode": mode, "decision_delay": "200ms"}
-    file = configuration_file(tmp_path, addresses, f"127.0.0.1:{sink.port}", settings)
-    command = [*SERVE, str(file)]
-    peer = await asyncio.to_thread(start, command, tmp_path / "toolscore.log", ready=addresses.ready)
-    try:
-        async with Sender(addresses.grpc, attempts=1) as sender:
-            load = asyncio.create_task(sender.send_all(agent_runs(20_000)))
-            await eventually(lambda: len(sender.accepted) > 200)
-            status = await asyncio.to_thread(peer.stop)
-            sender.is_stopped = True
-            await load
-    except BaseException:
-        peer.process.kill()
-        raise
+    async with (
+        a_process(tmp_path, f"127.0.0.1:{sink.port}", settings) as service,
+        Sender(service.grpc, attempts=1) as sender,
+    ):
+        load = asyncio.create_task(sender.send_all(agent_runs(20_000)))
+        await eventually(lambda: len(sender.accepted) > 200)
+        await service.stop()
+        sender.is_stopped = True
+        await load
 
-    assert 0 == status, peer.end_of_log()
     assert len(sender.accepted) < 20_000, "the load went on until after the stop"
     account("SIGTERM of a process", sender.accepted, traces(sink), in_doubt=sender.in_doubt)
