@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from service.app.app import App
+from service.app.garbage import spare_held_traces
 from service.clock import SystemClock
 from service.config import Config, ConsoleExporterConfig, advice, default_config, load_config
 from service.errors import ConfigError
@@ -74,6 +75,7 @@ async def _run(config: Config) -> None:
     loop.add_signal_handler(signal.SIGHUP, app.processor.membership_changed)
     try:
         await app.start()
+        spare_held_traces()
         await stop.wait()
     finally:
         await app.stop()

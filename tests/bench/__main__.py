@@ -2,12 +2,14 @@
 The benches as commands: `PYTHONPATH=.:tests python -m bench COMMAND`, in the root of the project.
 """
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
-from bench import cost, instructions
+from bench import cost, growth, instructions, memory
 from bench.agent_traffic import Profile, synthetic_corpus
 from bench.corpus import recorded_corpus
+from bench.plot import as_svg
 from bench.services import COLLECTORS, YARDSTICKS, toolscore
 from bench.verify import verify
 
@@ -67,6 +69,27 @@ def compare_peers(
             corpus = synthetic_corpus(Profile(profile), batch=int(batch))
             measured = cost.measure(corpus, services, rounds=rounds, seconds=seconds)
             typer.echo(cost.report(measured, ["collector", "collector groupbytrace"]))
+
+
+@app.command("growth")
+def draw_growth(folder: Path = Path("tests/bench/plots")) -> None:
+    """
+    Curves of cost per unit, as SVG pictures in FOLDER.
+    """
+    folder.mkdir(exist_ok=True)
+    for curve in growth.CURVES:
+        points = [(size, growth.cpu_us_per_unit(curve, size)) for size in curve.sizes]
+        picture = as_svg(f"Cost by {curve.name}", curve.things, f"CPU us per {curve.unit}", points)
+        (folder / f"{curve.name.replace(' ', '_')}.svg").write_text(picture)
+        typer.echo(f"{curve.name}: " + ", ".join(f"{size:,}: {value:.2f}" for size, value in points))
+
+
+@app.command("memory")
+def measure_memory(spans: int = 400_000, profile: Profile = Profile.LEAN) -> None:
+    """
+    Memory of held spans, and the pauses of the garbage collector while they are taken.
+    """
+    typer.echo(memory.hold(profile, spans))
 
 
 @app.command("verify")

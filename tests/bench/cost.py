@@ -18,6 +18,7 @@ from bench.services import Service, Subject, yardstick
 from bench.yardsticks import Yardstick
 from msgspec import Struct
 
+NOWHERE = "127.0.0.1:1"
 WARM_UP_S = 1.0
 SETTLING_S = 1.5
 """The longest that anything waits before it leaves: the delay of a decision and that of a batch."""
@@ -55,7 +56,7 @@ def measure(corpus: Corpus, services: Mapping[str, Service], *, rounds: int, sec
     """
     Measure *services* in turn, *rounds* times over.
     """
-    with tempfile.TemporaryDirectory() as folder, yardstick(Yardstick.NULL)(Path(folder), "") as sink:
+    with tempfile.TemporaryDirectory() as folder, yardstick(Yardstick.NULL)(Path(folder), NOWHERE) as sink:
         measured = [
             {
                 name: _measure_one(service, corpus, sink, Path(folder) / f"{number}-{place}", seconds)
