@@ -4,19 +4,18 @@ The OTLP/HTTP receiver over real connections: what it takes, what it refuses, an
 
 import asyncio
 import gzip
-import io
 import json
 import random
 import zlib
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import aiohttp
 import pytest
 import zstandard
 from aiohttp import web
 from doubles import CountingRecorder, RecordingConsumer, eventually
-from google.rpc import status_pb2
+from http_posting import post
 from msgspec import structs
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from otlp_requests import log_request, metric_request, span_names, trace_request
@@ -64,35 +63,6 @@ async def start(consumer: RecordingConsumer, recorder: CountingRecorder) -> Asyn
 @pytest.fixture
 async def receiver(start: Start) -> OtlpHttpReceiver:
     return await start()
-
-
-class Reply:
-    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        self.status = status
-        self.headers = headers
-        self.body = body
-
-    @property
-    def error(self) -> status_pb2.Status:
-        return status_pb2.Status.FromString(self.body)
-
-
-async def post(
-    receiver: OtlpHttpReceiver,
-    body: bytes | AsyncIterator[bytes],
-    *,
-    path: str = "/v1/traces",
-    content_type: str = PROTOBUF,
-    encoding: str = "",
-    method: str = "POST",
-) -> Reply:
-    data = io.BytesIO(body) if isinstance(body, bytes) else body
-    headers = {"Content-Type": content_type, **({"Content-Encoding": encoding} if encoding else {})}
-    async with (
-        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10)) as session,
-        session.request(method, f"http://localhost:{receiver.port}{path}", data=data, headers=headers) as response,
-    ):
-        return Reply(response.status, response.headers, await response.read())
 
 
 @pytest.mark.parametrize(
@@ -519,16 +489,3 @@ async def test_damaged_bodies_are_taken_or_refused_and_never_a_fault_of_ours(
     assert {200, 400} == statuses.keys()
     assert statuses[400] == recorder.counts["failed", "malformed"]
     assert statuses[200] == recorder.counts["accepted", "traces"]
-
-
-@pytest.mark.parametrize(
-    ("endpoint", "address"),
-    [
-        ("localhost:4318", ("localhost", 4318)),
-        ("0.0.0.0:4318", ("0.0.0.0", 4318)),
-        (":4318", (None, 4318)),
-        ("[::1]:4318", ("::1", 4318)),
-    ],
-)
-def test_endpoints_are_host_and_port(endpoint: str, address: tuple[str | None, int]) -> None:
-    assert address == HttpReceiverSettings(endpoint=endpoint).address

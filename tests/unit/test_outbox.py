@@ -8,7 +8,7 @@ from wire_spans import trace_request, wire_span
 
 from proto_adapters.canonical import Origin
 from proto_adapters.split import OriginTable, split_traces
-from service.pipeline import ExportRequest, SendOutcome, Signal
+from service.pipeline import SendOutcome, Signal
 from service.processor.outbox import Outbox, OutboxSettings, Settlement
 
 ORIGINS = OriginTable()
@@ -97,28 +97,18 @@ def test_one_full_outlet_does_not_make_another_receive_twice() -> None:
     assert ([1], [1]) == (span_counts(open_outlet), span_counts(full))
 
 
-class HoldingOutlet(RecordingOutlet):
+def a_slow_outlet() -> RecordingOutlet:
     """
     Takes everything and decides nothing, until it is told to.
     """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.waiting: list[ExportRequest] = []
-
-    def offer(self, request: ExportRequest) -> bool:
-        self.waiting.append(request)
-        return True
-
-    def decide(self, outcome: SendOutcome) -> None:
-        request = self.waiting.pop(0)
-        assert request.done is not None
-        request.done(outcome, 0)
+    outlet = RecordingOutlet()
+    outlet.is_slow = True
+    return outlet
 
 
 def test_a_settlement_waits_for_every_request_and_every_outlet() -> None:
     decided: list[bool] = []
-    outlets = [HoldingOutlet(), HoldingOutlet()]
+    outlets = [a_slow_outlet(), a_slow_outlet()]
     outbox = Outbox(Signal.TRACES, outlets, OutboxSettings(max_items=1))
     settlement = Settlement(decided.append)
     origin, spans = origin_and_spans("a", "b")
@@ -136,7 +126,7 @@ def test_a_settlement_waits_for_every_request_and_every_outlet() -> None:
 
 def test_an_abandoned_request_leaves_its_settlement_undecided() -> None:
     decided: list[bool] = []
-    outlet = HoldingOutlet()
+    outlet = a_slow_outlet()
     outbox = Outbox(Signal.TRACES, [outlet], OutboxSettings(max_items=1))
     settlement = Settlement(decided.append)
     outbox.add(*origin_and_spans("a"), 0, settlement)

@@ -1,3 +1,7 @@
+"""
+What a receiver admits before it reads, and what it counts.
+"""
+
 import pytest
 from doubles import CountingRecorder, RecordingConsumer
 from otlp_requests import trace_request
