@@ -2,7 +2,7 @@
 The whole service in the process of the test, over loopback, with timers short enough for tests.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Self
 
@@ -11,6 +11,7 @@ from processing import EXPECTED
 from service.app.app import App
 from service.clock import SystemClock
 from service.config import Config, config_from_tree
+from service.processor.outputs import Observer
 
 LOOPBACK = "127.0.0.1:0"
 QUICK_RETRIES = {"initial_interval": "20ms", "max_interval": "50ms"}
@@ -65,8 +66,8 @@ class ServiceUnderTest:
     A running service, and what it counted.
     """
 
-    def __init__(self, config: Config) -> None:
-        self.app = App(config, SystemClock())
+    def __init__(self, config: Config, observers: Sequence[Observer] = ()) -> None:
+        self.app = App(config, SystemClock(), observers)
         self._is_running = False
 
     async def start(self) -> Self:
@@ -125,13 +126,14 @@ async def a_service(
     settings: Mapping[str, object] | None = None,
     *,
     service: Tree | None = None,
+    observers: Sequence[Observer] = (),
 ) -> AsyncIterator[ServiceUnderTest]:
     """
     A service with these *settings* of `tool_scoring`, for the length of the block; it is stopped in order unless the
     block did so.
     """
     tree = service_tree(exporters, settings or {}, service=service)
-    under_test = await ServiceUnderTest(config_of(tree)).start()
+    under_test = await ServiceUnderTest(config_of(tree), observers).start()
     try:
         yield under_test
     finally:
