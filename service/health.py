@@ -7,7 +7,6 @@ Alive: the processor's loop ticks. Ready: the receivers are bound, nothing is ov
 Time is a parameter; the endpoints at the end give it from a clock.
 """
 
-from collections.abc import Callable
 from enum import StrEnum
 
 from aiohttp import web
@@ -43,7 +42,6 @@ class Health:
         self._over_limit = False
         self._last_tick_ns = now_ns
         self._tick_timeout_ns = tick_timeout_ns
-        self._listeners: list[Callable[[bool], None]] = []
 
     @property
     def state(self) -> HealthState:
@@ -67,30 +65,21 @@ class Health:
         Go on to *state*; a step back is ignored, since shutdown may overtake a start.
         """
         if state in _SUCCESSORS[self._state]:
-            self._change(state, over_limit=self._over_limit)
+            self._state = state
 
-    def set_over_limit(self, *, over_limit: bool) -> None:
-        self._change(self._state, over_limit=over_limit)
-
-    def on_change(self, listener: Callable[[bool], None]) -> None:
+    def set_over_limit(self, *, over_limit: bool) -> bool:
         """
-        Call *listener* with `serves` now, and whenever it changes.
+        Say whether there is no room; tells whether that is new.
         """
-        self._listeners.append(listener)
-        listener(self.serves)
+        is_new = over_limit is not self._over_limit
+        self._over_limit = over_limit
+        return is_new
 
     def is_alive(self, now_ns: int) -> bool:
         return self._state is not HealthState.STOPPED and now_ns - self._last_tick_ns < self._tick_timeout_ns
 
     def is_ready(self, now_ns: int) -> bool:
         return self.serves and self.is_alive(now_ns)
-
-    def _change(self, state: HealthState, *, over_limit: bool) -> None:
-        before = self.serves
-        self._state, self._over_limit = state, over_limit
-        if self.serves != before:
-            for listener in self._listeners:
-                listener(self.serves)
 
 
 def add_health_routes(app: web.Application, health: Health, clock: Clock, *, path: str | None = None) -> None:

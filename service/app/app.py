@@ -134,6 +134,8 @@ class App:
                 # The loop is all that scores and releases: a fault of one trace must not end it.
                 _logger.exception("a turn of the processor failed")
             self.health.tick(self._clock.monotonic_ns())
+            if self.health.set_over_limit(over_limit=self.processor.is_over_limit):
+                await self.receivers.tell_health(serves=self.health.serves)
             await asyncio.sleep(TICK_SECONDS)
 
     async def _send_metrics(self) -> None:

@@ -76,6 +76,13 @@ class Receivers:
         for receiver in self._all:
             await receiver.start()
 
+    async def tell_health(self, *, serves: bool) -> None:
+        """
+        What grpc.health.v1 answers from now on; a stop is not taken back.
+        """
+        for receiver in self._grpc:
+            await receiver.tell_health(serves=serves)
+
     async def stop(self) -> None:
         await asyncio.gather(*(receiver.stop(GRACE_NS) for receiver in self._all))
 

@@ -96,6 +96,14 @@ class Pressure:
         can_relieve = self._spans.has_room and not self._memory.is_over_hard_limit
         return self.has_room_for(size) or can_relieve
 
+    @property
+    def is_over_limit(self) -> bool:
+        """
+        Whether more is held than should be and none of it can leave: senders are refused, or soon will be.
+        """
+        is_stuck = self.size > self._settings.soft_limit_bytes and not self._spans.has_room
+        return is_stuck or self._memory.is_over_hard_limit
+
     async def relieve(self, incoming: int = 0) -> None:
         """
         Bring memory back under the soft limit, as far as what is released can leave.

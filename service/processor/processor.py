@@ -88,6 +88,13 @@ class Processor:
         self._note_refusal()
         return False
 
+    @property
+    def is_over_limit(self) -> bool:
+        """
+        Whether senders had better go elsewhere.
+        """
+        return self._pressure.is_over_limit
+
     async def consume(self, signal: Signal, request: bytes) -> Accepted:
         """
         Take one request. Raises `MalformedRequest` or `Refused`.

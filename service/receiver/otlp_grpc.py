@@ -119,7 +119,7 @@ class OtlpGrpcReceiver:
         self.port = self._bind(server)
         await server.start()
         self._server = server
-        await self._set_health(health_pb2.HealthCheckResponse.SERVING)
+        await self.tell_health(serves=True)
         _logger.info("OTLP/gRPC receiver listens on %s (port %d)", self._settings.endpoint, self.port)
 
     def _bind(self, server: grpc.aio.Server) -> int:
@@ -129,6 +129,14 @@ class OtlpGrpcReceiver:
             return server.add_secure_port(self._settings.endpoint, self._tls.grpc_credentials())
         except RuntimeError as error:
             raise ConfigError([(f"{self._where}::endpoint", str(error))]) from error
+
+    async def tell_health(self, *, serves: bool) -> None:
+        """
+        What health checks are answered, until `set_not_ready`.
+        """
+        status = health_pb2.HealthCheckResponse
+        for service in _HEALTH_SERVICES:
+            await self._health.set(service, status.SERVING if serves else status.NOT_SERVING)
 
     async def set_not_ready(self) -> None:
         """
@@ -147,10 +155,6 @@ class OtlpGrpcReceiver:
             await self._intake.settle(grace_ns)
             _logger.info("OTLP/gRPC receiver stopped")
         self._server = None
-
-    async def _set_health(self, status: health_pb2.HealthCheckResponse.ServingStatus.ValueType) -> None:
-        for service in _HEALTH_SERVICES:
-            await self._health.set(service, status)
 
     def _handler(self, signal: Signal) -> Export:
         async def export(request: bytes, context: Context) -> bytes:

@@ -53,7 +53,8 @@ def test_a_loop_that_ticks_again_is_alive_again(health: Health) -> None:
 def test_a_service_over_its_limit_is_alive_and_not_ready(health: Health) -> None:
     health.become(HealthState.READY)
 
-    health.set_over_limit(over_limit=True)
+    assert health.set_over_limit(over_limit=True)
+    assert not health.set_over_limit(over_limit=True)
     assert (True, False) == (health.is_alive(0), health.is_ready(0))
 
     health.set_over_limit(over_limit=False)
@@ -72,17 +73,3 @@ def test_no_state_is_left_for_an_earlier_one(earlier: HealthState, later: Health
     health.become(earlier)
 
     assert max(earlier, later, key=STATES.index) == health.state
-
-
-def test_listeners_hear_the_present_and_every_change_once(health: Health) -> None:
-    heard: list[bool] = []
-    health.on_change(heard.append)
-
-    health.become(HealthState.READY)
-    health.set_over_limit(over_limit=True)
-    health.set_over_limit(over_limit=True)
-    health.set_over_limit(over_limit=False)
-    health.become(HealthState.DRAINING)
-    health.become(HealthState.STOPPED)
-
-    assert [False, True, False, True, False] == heard
