@@ -125,6 +125,13 @@ def _remembered_decision(facts: SpanFacts) -> KindDecision | None:
     return _DECISIONS[evidence]
 
 
+def forget_decisions() -> None:
+    """
+    Ask anew for every span from now on.
+    """
+    _DECISIONS.clear()
+
+
 def _is_short(value: AttributeValue) -> bool:
     return type(value) is str and len(value) <= _MAX_TEXT
 

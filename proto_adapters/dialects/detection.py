@@ -16,7 +16,7 @@ from proto_adapters.canonical import Attributes, AttributeValue, SpanView
 from proto_adapters.dialects.dialect import Dialect, NameRule, matches
 from proto_adapters.dialects.registry import DIALECTS
 
-_MAX_KEYS: Final = 16384
+MAX_KEYS: Final = 16384
 _MAX_SCOPES: Final = 4096
 _MAX_KEY_SETS: Final = 4096
 _MAX_KEYS_LENGTH: Final = 8192
@@ -170,11 +170,26 @@ def _learn(keys: frozenset[str]) -> int:
     marks_of = {key: _key_marks(key) if len(key) <= _MAX_KEY_LENGTH else 0 for key in keys}
     marks = reduce(or_, marks_of.values(), 0)
     if sum(map(len, keys)) <= _MAX_KEYS_LENGTH:
-        _make_room(_UNMARKED, _MAX_KEYS)
+        _make_room(_UNMARKED, MAX_KEYS)
         _UNMARKED.update(key for key, own in marks_of.items() if not own)
         _make_room(_KEY_SETS, _MAX_KEY_SETS)
         _KEY_SETS[keys - _UNMARKED] = marks
     return marks
+
+
+def remembered_keys() -> int:
+    """
+    How many keys are known to mark nothing.
+    """
+    return len(_UNMARKED)
+
+
+def forget_keys() -> None:
+    """
+    Work out what keys mark anew.
+    """
+    _UNMARKED.clear()
+    _KEY_SETS.clear()
 
 
 def _make_room(memo: set[str] | dict[frozenset[str], int], size: int) -> None:
@@ -182,7 +197,7 @@ def _make_room(memo: set[str] | dict[frozenset[str], int], size: int) -> None:
         memo.clear()
 
 
-@lru_cache(_MAX_KEYS)
+@lru_cache(MAX_KEYS)
 def _key_marks(key: str) -> int:
     marks = _EXACT_KEYS.get(key, 0)
     for prefix, bit in _KEY_PREFIXES:
