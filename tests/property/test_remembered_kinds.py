@@ -140,3 +140,12 @@ def test_keys_that_applications_make_up_do_not_fill_memory() -> None:
         detection.facts_of(span_view(attributes))
 
     assert detection.remembered_keys() <= detection.MAX_KEYS + len(attributes)
+
+
+def test_spans_of_codex_that_differ_in_their_call_only_are_told_apart() -> None:
+    request = {"tool_name": "mcp__a", "call_id": "1"}
+    views = [span_view(request | change, name="x", scope="codex_cli") for change in ({}, {"tool_name": "exec"})]
+
+    kinds = [read_span(view).kind_rule for view in views]
+
+    assert ["C15", "K7:tool_name"] == kinds
