@@ -201,12 +201,6 @@ class LazyAttributes(Mapping[str, AttributeValue]):
             return self._decoded[key]
         return self._decode(key) if key in self._raw else default
 
-    def wire_size(self, key: str) -> int:
-        """
-        Bytes of the undecoded value, 0 without one: what a limit can be tested on before anything is decoded.
-        """
-        return len(self._raw[key]) if key in self._raw else 0
-
     def _decode(self, key: str) -> AttributeValue:
         try:
             value = decode_value(self._raw[key])

@@ -5,7 +5,7 @@ Pure. Nothing received is encoded again: `join_…` frames the bytes of items un
 as further records, and `cut_attributes` takes whole records out.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from struct import pack
 
@@ -14,7 +14,6 @@ from proto_adapters.canonical import AttributeValue, Origin
 from proto_adapters.wire import LEN, MalformedWire, Record, encode_varint, frame, records
 
 ItemGroup = tuple[Origin, Sequence[bytes]]
-LogGroup = tuple[bytes, str, str, Sequence[bytes]]
 """Resource header, scope name, scope version, log records."""
 
 _RESOURCE_GROUP = _KEY = 0x0A
@@ -36,13 +35,6 @@ def join_traces(groups: Iterable[ItemGroup]) -> bytes:
     that were split can be joined by it as well: the envelopes have the same numbers.
     """
     return _join((origin.resource_header, origin.scope_header, items) for origin, items in groups)
-
-
-def join_logs(groups: Iterable[LogGroup]) -> bytes:
-    """
-    One serialised ExportLogsServiceRequest of our own log records, merged like `join_traces`.
-    """
-    return _join((resource, scope_header(name, version), items) for resource, name, version, items in groups)
 
 
 def scope_header(name: str, version: str) -> bytes:
@@ -112,36 +104,6 @@ def header_size(origin: Origin) -> int:
     What one origin adds to a joined request, at most.
     """
     return len(origin.resource_header) + len(origin.scope_header) + 2 * _LONGEST_FRAME
-
-
-def size_bound(groups: Iterable[ItemGroup]) -> int:
-    """
-    A size that `join_traces` of the same groups does not exceed.
-    """
-    return sum(header_size(origin) + framed_size(items) for origin, items in groups)
-
-
-def split_to_size(groups: Iterable[ItemGroup], max_bytes: int) -> Iterator[list[tuple[Origin, list[bytes]]]]:
-    """
-    The same items in the same order as lists of groups, each of at most *max_bytes* when joined.
-
-    An item that is over it by itself, with its headers, comes in a list of its own.
-    """
-    batch: list[tuple[Origin, list[bytes]]] = []
-    size = 0
-    for origin, item in ((origin, item) for origin, items in groups for item in items):
-        starts_group = not batch or batch[-1][0] is not origin
-        added = framed_size([item]) + (header_size(origin) if starts_group else 0)
-        if batch and size + added > max_bytes:
-            yield batch
-            batch, starts_group = [], True
-            size, added = 0, framed_size([item]) + header_size(origin)
-        if starts_group:
-            batch.append((origin, []))
-        batch[-1][1].append(item)
-        size += added
-    if batch:
-        yield batch
 
 
 def encode_attributes(attributes: Mapping[str, AttributeValue]) -> bytes:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
-from service.config.components import Components, component_type
+from service.config.components import Components
 from service.config.tls import AuthConfig, ClientTlsConfig
 from service.config.tool_scoring import Mode
 from service.config.values import (
@@ -173,14 +173,6 @@ EXPORTER_ALIASES = {"otlp": "otlp_grpc", "otlphttp": "otlp_http", "debug": "cons
 """The Collector's older names, and its name for a console."""
 
 ExportersConfig = Annotated[dict[str, ExporterConfig], Components(EXPORTER_TYPES, EXPORTER_ALIASES)]
-
-
-def exporter_type(exporter_id: str) -> str:
-    """
-    The type that an id means, aliases resolved.
-    """
-    name = component_type(exporter_id)
-    return EXPORTER_ALIASES.get(name, name)
 
 
 def default_exporters() -> dict[str, ExporterConfig]:

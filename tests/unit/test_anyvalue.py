@@ -172,13 +172,6 @@ def test_a_value_is_decoded_once() -> None:
     assert attributes.get("k") is attributes["k"]
 
 
-def test_the_size_of_a_value_is_known_before_it_is_decoded() -> None:
-    attributes = attributes_of((b"k", encode_value("x" * 100)))
-
-    assert 102 == attributes.wire_size("k")
-    assert 0 == attributes.wire_size("missing")
-
-
 def test_an_attribute_without_a_value_is_none() -> None:
     span = Span()
     span.attributes.add(key="k")

@@ -3,7 +3,6 @@ Tests of requests put together again, and of what is added to and cut from spans
 """
 
 import pytest
-from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from otlp_strategies import parse_traces
@@ -16,11 +15,10 @@ from proto_adapters.otlp_encode import (
     encode_attributes,
     encode_log_record,
     encode_span,
-    join_logs,
+    framed_size,
+    header_size,
     join_traces,
     scope_header,
-    size_bound,
-    split_to_size,
 )
 from proto_adapters.split import read_origin
 from proto_adapters.wire import encode_varint, frame
@@ -69,29 +67,12 @@ def test_joining_nothing_is_an_empty_request() -> None:
 @pytest.mark.parametrize("size", [0, 1, 125, 126, 127, 128, 16_383, 16_384, 2_097_152])
 def test_items_of_any_size_are_framed_as_protobuf_frames_them(size: int) -> None:
     span = Span(name="x" * size).SerializeToString()
-    group = [(origin_of("shop"), [span])]
+    origin = origin_of("shop")
 
-    joined = join_traces(group)
+    joined = join_traces([(origin, [span])])
 
     assert span == parse_traces(joined).resource_spans[0].scope_spans[0].spans[0].SerializeToString()
-    assert len(joined) <= size_bound(group) < len(joined) + 24
-
-
-def test_requests_are_split_between_items_in_order() -> None:
-    first, second = origin_of("a"), origin_of("b")
-    groups = [(first, [b"1" * 40, b"2" * 40, b"3" * 40]), (second, [b"4" * 40])]
-
-    batches = list(split_to_size(groups, size_bound([(first, [b"1" * 40] * 2)])))
-
-    assert [[(first, [b"1" * 40, b"2" * 40])], [(first, [b"3" * 40])], [(second, [b"4" * 40])]] == batches
-
-
-def test_an_item_over_the_limit_comes_alone() -> None:
-    origin = origin_of("a")
-
-    batches = list(split_to_size([(origin, [b"1", b"2" * 500, b"3"])], 100))
-
-    assert [[b"1"], [b"2" * 500], [b"3"]] == [items for batch in batches for _, items in batch]
+    assert len(joined) <= header_size(origin) + framed_size([span]) < len(joined) + 24
 
 
 def test_attributes_are_appended_to_a_span_as_it_is() -> None:
@@ -177,26 +158,6 @@ def test_a_log_record_is_the_event_that_was_asked_for() -> None:
     assert "explained" == record.body.string_value
     pairs = {pair.key: decode_value(pair.value.SerializeToString()) for pair in record.attributes}
     assert {"gen_ai.evaluation.score.value": 1.0, "toolscore.final": False} == pairs
-
-
-def test_log_records_go_under_the_resource_of_their_span() -> None:
-    origin = origin_of("shop")
-    record = encode_log_record("e", trace_id=TRACE, span_id=SPAN, time_ns=1, attributes={})
-
-    request = ExportLogsServiceRequest.FromString(
-        join_logs(
-            [
-                (origin.resource_header, "toolscore", "1.0", [record]),
-                (origin.resource_header, "toolscore", "1.0", [record]),
-            ]
-        )
-    )
-
-    [resource] = request.resource_logs
-    [scope] = resource.scope_logs
-    assert "shop" == resource.resource.attributes[0].value.string_value
-    assert ("toolscore", "1.0", 2) == (scope.scope.name, scope.scope.version, len(scope.log_records))
-    assert not scope.log_records[0].HasField("body")
 
 
 @pytest.mark.parametrize("parent", [PARENT, None])
