@@ -156,8 +156,8 @@ class KilledService:
 
     async def live(self, kills: Sequence[tuple[float, int]], *, bundles: int | None = None) -> None:
         """
-        Send, and be killed with such a signal so many seconds after work has begun, until all that was sent has come
-        out; with *bundles*, send so many.
+        Send, and be killed with such a signal after so many seconds, or when there is work after that, until all that
+        was sent has come out; with *bundles*, send so many.
         """
         self._limit = bundles or MANY
         async with self.sink:
@@ -173,8 +173,8 @@ class KilledService:
                     senders = 4 if kills else 24
                     load = [asyncio.create_task(self._send(sender, numbers)) for _ in range(senders)]
                     for seconds, signum in kills:
-                        await self._wait_until(self._is_at_work)
                         await asyncio.sleep(seconds)
+                        await self._wait_until(self._is_at_work)
                         self._note_kill()
                         await asyncio.to_thread(peer.stop, signum)
                         peer = await asyncio.to_thread(begin)
