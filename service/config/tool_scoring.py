@@ -123,7 +123,9 @@ class JournalConfig(Block):
 
     directory: FilePath | None = Field(None, description="Folder of the journal; left out: no journal.")
     fsync: Fsync = Field("batch", description="batch: one sync for all waiting requests; always: each; never: the OS.")
-    max_size_mib: Mebibytes = Field(JOURNAL_MAX_SIZE_MIB, description="Over it requests are refused (retryable).")
+    max_size_mib: Mebibytes = Field(
+        JOURNAL_MAX_SIZE_MIB, description="Size of the requests kept; over it further ones are refused (retryable)."
+    )
 
 
 class BufferConfig(Block):

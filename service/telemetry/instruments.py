@@ -488,7 +488,7 @@ EXPORTER_IN_FLIGHT_REQUESTS = LevelSpec(
 JOURNAL_SIZE = LevelSpec(
     "toolscore.journal.size",
     "By",
-    "Bytes of the journal on disk.",
+    "Bytes of the requests that the journal keeps, what `max_size_mib` bounds.",
     "observable_up_down_counter",
 )
 JOURNAL_LIMIT = LevelSpec(
