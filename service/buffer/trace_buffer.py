@@ -68,6 +68,8 @@ class BufferedTrace:
     has_root: bool = False
     """An ended span that may be the root arrived since the trace was opened or last re-opened."""
     facts: set[CoverageReason] = field(default_factory=set)
+    replicas_since_ns: int = 0
+    """When the set of replicas last changed before this trace was opened, by the wall clock; 0: never."""
     closed_ns: int | None = None
     closed_by: Trigger | None = None
     late_since_ns: int | None = None
@@ -172,6 +174,8 @@ class TraceBuffer:
         self._deadlines: list[tuple[int, int, bytes]] = []
         self._sequence = count()
         self._marks: dict[CoverageReason, int] = {}
+        self.replicas_since_ns = 0
+        """When the set of replicas last changed, by the wall clock; 0: never."""
         self.size = 0
         """Bytes of memory of all traces."""
 
@@ -200,6 +204,7 @@ class TraceBuffer:
         Start a new trace.
         """
         trace = BufferedTrace(trace_id, first_ns=now_ns, last_ns=now_ns, opened_ns=now_ns)
+        trace.replicas_since_ns = self.replicas_since_ns
         self._open[trace_id] = trace
         self._schedule(trace)
         return trace

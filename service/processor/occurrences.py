@@ -116,7 +116,10 @@ class Planner:
         if trace.evidence.has_conflicts:
             reasons.add(CoverageReason.CONFLICTING_SPAN_IDENTITY)
         return ClosingFacts(
-            closed_by_root=closed_by_root, reasons=frozenset(reasons), process_start_ns=self._process_start_ns
+            closed_by_root=closed_by_root,
+            reasons=frozenset(reasons),
+            process_start_ns=self._process_start_ns,
+            replicas_since_ns=trace.replicas_since_ns,
         )
 
 

@@ -266,9 +266,11 @@ class Processor:
 
     def membership_changed(self) -> None:
         """
-        The set of replicas changed: spans of the traces that are open may have gone elsewhere.
+        The set of replicas changed: spans of the traces that are open may have gone elsewhere. Of traces that were open
+        somewhere else, and come here from now on, earlier spans may be there.
         """
         self._mark_open(CoverageReason.MEMBERSHIP_CHANGED)
+        self._buffer.replicas_since_ns = self._clock.now_ns()
 
     async def shutdown(self) -> None:
         """

@@ -32,12 +32,14 @@ class ClosingFacts(Struct, frozen=True):
 
     `reasons` are the coverage reasons that come from the buffer itself: limits, eviction, refusals, late spans,
     re-opening, membership, conflicting identities, undecodable spans. `process_start_ns` is 0 where a restart cannot
-    matter (a journal bridges it, or a replay).
+    matter (a journal bridges it, or a replay). `replicas_since_ns` is when the set of replicas last changed before the
+    first span came; 0 if it never did.
     """
 
     closed_by_root: bool = True
     reasons: frozenset[CoverageReason] = frozenset()
     process_start_ns: int = 0
+    replicas_since_ns: int = 0
 
 
 class EvidenceSettings(Struct, frozen=True):
@@ -212,14 +214,19 @@ def _restart_reasons(
     spans: Sequence[CanonicalSpan], facts: ClosingFacts, settings: EvidenceSettings
 ) -> Iterator[CoverageReason]:
     """
-    The trace may have been open when this process started, and spans of it may have been lost with the last one.
+    The trace may have been open when this process started, and spans of it may have been lost with the last one; or
+    when the set of replicas changed, and spans of it may have gone to another one.
     """
-    if not facts.process_start_ns or not spans:
+    if not spans:
         return
     earliest = min(span.start_ns for span in spans)
     latest = max(span.end_ns or span.start_ns for span in spans)
-    if earliest < facts.process_start_ns and latest > facts.process_start_ns - settings.restart_window_ns:
-        yield CoverageReason.RESTARTED
+    for moment_ns, reason in (
+        (facts.process_start_ns, CoverageReason.RESTARTED),
+        (facts.replicas_since_ns, CoverageReason.MEMBERSHIP_CHANGED),
+    ):
+        if moment_ns and earliest < moment_ns and latest > moment_ns - settings.restart_window_ns:
+            yield reason
 
 
 def _basis(spans: Sequence[CanonicalSpan], settings: EvidenceSettings) -> CoverageBasis:

@@ -240,3 +240,16 @@ async def test_every_coverage_reason_is_reached(
 
 def test_no_coverage_reason_is_left_out() -> None:
     assert set(CoverageReason) == set(COVERAGE)
+
+
+async def test_a_trace_that_comes_after_a_change_and_began_before_it_may_lack_spans(
+    wired: tuple[Processing, Send],
+) -> None:
+    processing, send = wired
+    begun = recent(processing, "a", None, 0)
+    await processing.after(1)
+    processing.processor.membership_changed()
+    await send(begun)
+    await processing.after(5)
+
+    assert CoverageReason.MEMBERSHIP_CHANGED in processing.reasons

@@ -113,6 +113,23 @@ def test_a_trace_that_was_open_at_the_start_is_restarted(*, started_after_ns: in
     assert is_restarted == (CoverageReason.RESTARTED in evidence.coverage.reasons)
 
 
+@pytest.mark.parametrize(
+    ("changed_after_ns", "is_affected"),
+    [
+        pytest.param(0, False, id="the-change-is-older"),
+        pytest.param(MINUTE, True, id="the-trace-was-open-at-the-change"),
+        pytest.param(100 * MINUTE, False, id="the-trace-ended-long-before"),
+    ],
+)
+def test_earlier_spans_of_a_trace_may_be_at_another_replica(*, changed_after_ns: int, is_affected: bool) -> None:
+    trace = a_run().tool("a")
+    facts = ClosingFacts(replicas_since_ns=trace.spans[0].start_ns + changed_after_ns)
+
+    evidence = evidence_of(trace, facts, EvidenceSettings(restart_window_ns=5 * MINUTE))
+
+    assert is_affected == (CoverageReason.MEMBERSHIP_CHANGED in evidence.coverage.reasons)
+
+
 def test_a_remote_parent_is_vouched_for_where_it_may_be_a_root() -> None:
     trace = a_trace().agent(under=ABSENT, otel_kind=SERVER)
     settings = EvidenceSettings(root_condition=RootCondition(accept_remote_parent=True))
