@@ -87,6 +87,15 @@ def test_everything_comes_back_as_it_was_written(tmp_path: Path) -> None:
     again.close()
 
 
+@pytest.mark.parametrize(("fsync", "level"), [(Fsync.BATCH, 2), (Fsync.ALWAYS, 2), (Fsync.NEVER, 0)])
+def test_a_commit_is_synced_unless_the_operating_system_may_decide(tmp_path: Path, fsync: Fsync, level: int) -> None:
+    store = opened(tmp_path, fsync)
+
+    assert (level,) == store._connection.execute("PRAGMA synchronous").fetchone()
+    assert ("wal",) == store._connection.execute("PRAGMA journal_mode").fetchone()
+    store.close()
+
+
 def test_nobody_else_may_read_it(tmp_path: Path) -> None:
     store = opened(tmp_path / "journal")
     store.apply([add_request(a_request(1))])
