@@ -47,9 +47,15 @@ def serving(
     """
     The service with the configuration *file*, which makes it listen on *addresses*.
     """
-    command = [sys.executable, "-m", "service", "serve", "--config", str(file)]
-    with running(command, log or file.with_suffix(".log"), ready=addresses.ready, environ=environ) as peer:
+    with running(command_of(file), log or file.with_suffix(".log"), ready=addresses.ready, environ=environ) as peer:
         yield peer
+
+
+def command_of(file: Path) -> list[str]:
+    """
+    How the service is started with a configuration.
+    """
+    return [sys.executable, "-m", "service", "serve", "--config", str(file)]
 
 
 def configuration_file(directory: Path, addresses: Addresses, downstream: str, tool_scoring: Settings) -> Path:

@@ -6,6 +6,7 @@ import secrets
 import time
 from dataclasses import dataclass, field
 
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from wire_spans import BASE_NS, agent, tool, trace_request
 
@@ -67,3 +68,16 @@ def _now(span: bytes) -> bytes:
     moved.end_time_unix_nano += shift
     moved.status.SetInParent()
     return moved.SerializeToString()
+
+
+def in_halves(request: bytes) -> tuple[bytes, bytes]:
+    """
+    The first call of a trace in one request, the rest of it, its root included, in another.
+    """
+    whole = ExportTraceServiceRequest.FromString(request)
+    first, second = ExportTraceServiceRequest(), ExportTraceServiceRequest()
+    for half in (first, second):
+        half.CopyFrom(whole)
+    del first.resource_spans[0].scope_spans[0].spans[1:]
+    del second.resource_spans[0].scope_spans[0].spans[:1]
+    return first.SerializeToString(), second.SerializeToString()
