@@ -92,6 +92,7 @@ class TraceState(Struct, frozen=True, kw_only=True, omit_defaults=True):
     facts: list[CoverageReason] = []
     stamp: dict[str, Any] = {}
     histories: dict[bytes, DeliveryHistory] = {}
+    replicas_since_ns: int = 0
     has_news: bool = False
     released_early: bool = False
     is_forgotten: bool = False

@@ -41,6 +41,8 @@ ALIVE = "alive"
 """Service time at which a process was known to run."""
 SINCE = "since"
 """Wall time from which on nothing that was accepted is missing here."""
+REPLICAS = "replicas"
+"""Wall time of the last change of the set of replicas."""
 MARK = "mark:"
 """Prefix of what happened to all traces that were open at some service time."""
 

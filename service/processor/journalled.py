@@ -24,6 +24,7 @@ from service.journal.records import StoredDecision, StoredRequest, TraceState
 from service.journal.statements import (
     ALIVE,
     MARK,
+    REPLICAS,
     SINCE,
     Statement,
     add_decision,
@@ -237,6 +238,9 @@ class Journalled:
     def logs_dropped(self, trace_id: bytes) -> None:
         for seq in self._waiting_logs.pop(trace_id, ()):
             self.ledger.part_done(seq, trace_id)
+
+    def replicas_changed(self, wall_ns: int) -> None:
+        self._writer.put(set_level(REPLICAS, wall_ns))
 
     def marked(self, reason: CoverageReason, now_ns: int) -> None:
         self._marks[reason] = now_ns

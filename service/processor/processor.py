@@ -271,6 +271,7 @@ class Processor:
         """
         self._mark_open(CoverageReason.MEMBERSHIP_CHANGED)
         self._buffer.replicas_since_ns = self._clock.now_ns()
+        self._journal.replicas_changed(self._buffer.replicas_since_ns)
 
     async def shutdown(self) -> None:
         """

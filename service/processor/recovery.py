@@ -22,7 +22,7 @@ from service.clock import Clock
 from service.evidence import CoverageReason
 from service.journal.ledger import Claim
 from service.journal.records import Release, StoredRequest
-from service.journal.statements import MARK, PASSED_ON
+from service.journal.statements import MARK, PASSED_ON, REPLICAS
 from service.pipeline import Signal
 from service.processor.intake import Intake, Taken
 from service.processor.journalled import Journalled
@@ -111,6 +111,7 @@ class Recovery:
         for name, at_ns in contents.levels.items():
             if name.startswith(MARK):
                 self._buffer.mark_open(CoverageReason(name.removeprefix(MARK)), at_ns - offset_ns)
+        self._buffer.replicas_since_ns = contents.levels.get(REPLICAS, 0)
         for past in self._pasts.by_key.values():
             if past.trace is not None:
                 self._buffer.restore(past.trace)

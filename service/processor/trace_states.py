@@ -28,6 +28,7 @@ def state_of(trace: BufferedTrace, *, through: int, offset_ns: int, is_forgotten
         facts=sorted(trace.facts),
         stamp=dict(trace.stamp),
         histories=trace.histories,
+        replicas_since_ns=trace.replicas_since_ns,
         has_news=trace.has_news,
         released_early=trace.released_early,
         is_forgotten=is_forgotten,
@@ -53,6 +54,7 @@ def trace_of(state: TraceState, *, offset_ns: int) -> BufferedTrace:
         facts=set(state.facts),
         stamp=state.stamp,
         histories=state.histories,
+        replicas_since_ns=state.replicas_since_ns,
         has_news=state.has_news,
         released_early=state.released_early,
     )

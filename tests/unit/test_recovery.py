@@ -264,6 +264,18 @@ async def test_a_journal_bridges_a_restart(lives: Lives) -> None:
     assert [] == lives.life.reasons
 
 
+async def test_what_happened_to_open_traces_is_remembered(lives: Lives) -> None:
+    await lives.send(tool("a", end=1))
+    lives.life.processor.membership_changed()
+    await lives.after(1)
+
+    await lives.kill()
+    await lives.send(tool("b", start=2, end=3), agent())
+    await lives.after(5)
+
+    assert ["membership_changed"] == lives.life.reasons
+
+
 async def test_damage_is_reported_and_costs_only_what_it_hit(tmp_path: Path) -> None:
     lives = await Lives(tmp_path).begin()
     await lives.send(tool("a", trace=b"O" * 16))
