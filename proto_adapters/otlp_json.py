@@ -22,6 +22,7 @@ from msgspec import Struct
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from proto_adapters.split import UndecodableRequest
 
@@ -29,6 +30,9 @@ MAX_DEPTH: Final = 90
 """Nested messages in one request. Protobuf reads 100; what is accepted here must be readable everywhere behind us."""
 
 _ID_FIELDS = frozenset({"trace_id", "span_id", "parent_span_id"})
+_SPAN = Span.DESCRIPTOR.full_name
+NO_ID: Final = b"\xff"
+"""Of no id's length: the span is rejected for it, alone (design §11)."""
 _INTEGER_TEXT = re.compile(r"-?[0-9]{1,20}")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _NON_FINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
@@ -213,6 +217,16 @@ def _read_id(value: object) -> bytes:
     return unhexlify(_read_text(value))
 
 
+def _read_span_id(value: object) -> bytes:
+    """
+    An id of a span itself. What is no hex becomes an id that is none, so that it costs this span and not its request.
+    """
+    try:
+        return _read_id(value)
+    except ValueError:
+        return NO_ID
+
+
 def _read_bytes(value: object) -> bytes:
     return b64decode(_read_text(value), validate=True)
 
@@ -250,7 +264,10 @@ def _field_of(field: FieldDescriptor) -> _Field:
 def _reader_of(field: FieldDescriptor) -> Callable[[object], object]:
     if field.type != FieldDescriptor.TYPE_BYTES:
         return _READERS[field.cpp_type]
-    return _read_id if field.name in _ID_FIELDS else _read_bytes
+    if field.name not in _ID_FIELDS:
+        return _read_bytes
+    is_of_span = field.containing_type is not None and field.containing_type.full_name == _SPAN
+    return _read_span_id if is_of_span else _read_id
 
 
 for _request in (ExportTraceServiceRequest, ExportLogsServiceRequest, ExportMetricsServiceRequest):

@@ -107,7 +107,7 @@ async def test_the_command_tells_its_address_and_ends_in_peace(number: signal.Si
     assert process.stdout is not None
     async with asyncio.timeout(60):
         line = (await process.stdout.readline()).decode()
-        found = re.search(r"http://[^/\s]+:\d+", line)
+        found = re.search(r"(?<=page: )\S+:\d+", line)
         assert found is not None
         assert [] == await runs_on(found[0], until=lambda _runs: True)
         process.send_signal(number)

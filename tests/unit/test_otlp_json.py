@@ -25,7 +25,7 @@ from proto_adapters.otlp_json import (
     traces_from_json,
     traces_to_json,
 )
-from proto_adapters.split import UndecodableRequest
+from proto_adapters.split import UndecodableRequest, read_ids
 
 DATA = Path(__file__).parent.parent / "data" / "otlp"
 TRACE_HEX, SPAN_HEX = "0102030405060708090a0b0c0d0e0f10", "a1b2c3d4e5f60708"
@@ -95,6 +95,20 @@ def test_ids_of_log_records_and_exemplars_are_hex() -> None:
 
 def test_ids_of_a_wrong_length_are_left_to_the_check_of_ids() -> None:
     assert b"\x01" == span_of(traceId="01").trace_id
+
+
+@pytest.mark.parametrize("wrong", ["xyz", "01 02", "é", 1, ["01"]], ids=repr)
+@pytest.mark.parametrize("key", ["traceId", "spanId", "parentSpanId"])
+def test_what_is_no_id_costs_the_span_and_not_its_request(key: str, wrong: object) -> None:
+    ids = {"traceId": TRACE_HEX, "spanId": SPAN_HEX}
+
+    assert read_ids(span_of(**ids).SerializeToString()) is not None
+    assert read_ids(span_of(**(ids | {key: wrong})).SerializeToString()) is None
+
+
+def test_what_is_no_id_in_a_link_is_named_by_its_path() -> None:
+    with pytest.raises(MalformedJson, match=r"links\.0\.traceId"):
+        span_of(links=[{"traceId": "xyz"}])
 
 
 def test_unknown_names_are_ignored() -> None:
@@ -182,10 +196,6 @@ SPANS = "resourceSpans.0.scopeSpans.0.spans.0"
         pytest.param({"startTimeUnixNano": "1_000"}, f"{SPANS}.startTimeUnixNano", id="text that only Python reads"),
         pytest.param({"startTimeUnixNano": 0.5}, f"{SPANS}.startTimeUnixNano", id="part of a nanosecond"),
         pytest.param({"startTimeUnixNano": True}, f"{SPANS}.startTimeUnixNano", id="bool for an integer"),
-        pytest.param({"traceId": "xyz"}, f"{SPANS}.traceId", id="id that is not hex"),
-        pytest.param({"traceId": "01 02"}, f"{SPANS}.traceId", id="blank in an id"),
-        pytest.param({"traceId": "é"}, f"{SPANS}.traceId", id="id that is not ASCII"),
-        pytest.param({"traceId": 1}, f"{SPANS}.traceId", id="number for an id"),
         pytest.param({"attributes": {}}, f"{SPANS}.attributes", id="object for an array"),
         pytest.param({"attributes": [{}, None]}, f"{SPANS}.attributes.1", id="null in an array"),
         pytest.param({"status": []}, f"{SPANS}.status", id="array for an object"),
