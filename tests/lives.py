@@ -74,11 +74,11 @@ class Lives:
 
     async def turn(self) -> None:
         """
-        Close what is due, and let it leave once it is durable.
+        Close what is due, let it leave once it is durable, and write down that it arrived.
         """
-        await self.life.processor.tick()
-        await self.journal.flush()
-        await self.life.processor.tick()
+        for _ in range(2):
+            await self.life.processor.tick()
+            await self.journal.flush()
 
     async def kill(self, *, downtime: float = 0, harm: Callable[[Path], None] = lambda _: None) -> None:
         """

@@ -343,6 +343,7 @@ async def test_what_is_given_up_while_the_service_runs_is_not_kept(lives: Lives)
 async def test_logs_are_evidence_again(lives: Lives) -> None:
     record = log_request("chat", "gen_ai.client.inference.operation.details", {"gen_ai.output.messages": CALLS_B})
     await lives.life.processor.consume(Signal.LOGS, record)
+    await lives.turn()
     await lives.kill()
     await lives.send(wire_span("chat", "agent", attributes={"gen_ai.operation.name": "chat"}))
     await lives.kill()
@@ -359,6 +360,7 @@ async def test_what_is_passed_on_leaves_again_unless_it_arrived(lives: Lives, si
     outlet = lives.life.outlets[signal]
     request = log_request("other", "something", {}) if signal is Signal.LOGS else trace_request([tool("a")])
     await lives.life.processor.consume(signal, request)
+    await lives.turn()
     outlet.is_slow = True
     await lives.life.processor.consume(signal, request)
     assert 1 == lives.on_disk
