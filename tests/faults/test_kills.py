@@ -30,6 +30,7 @@ def kills(seed: int) -> list[tuple[float, int]]:
     return [(numbers.uniform(0.2, 1.2), numbers.choice(SIGNALS)) for _ in range(KILLS)]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 async def test_kills_under_load_lose_no_span_and_change_no_verdict(tmp_path: Path) -> None:
     killed = [KilledService(tmp_path / f"killed-{seed}") for seed in range(2)]

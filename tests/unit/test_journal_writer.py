@@ -3,14 +3,12 @@ The thread that writes the journal: what it says is durable is on disk, and a fu
 """
 
 import asyncio
-import resource
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from doubles import ManualClock
+from full_disk import a_full_disk
 
 from service.journal.records import StoredRequest
 from service.journal.statements import set_level
@@ -50,19 +48,6 @@ def on_disk(directory: Path, copy: Path) -> tuple[list[int], dict[str, int]]:
         return [request.seq for request in store.requests(0, 1_000)], store.contents().levels
     finally:
         store.close()
-
-
-@contextmanager
-def a_full_disk(size: int = 0) -> Iterator[None]:
-    """
-    No file of this process may grow beyond *size*.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.mark.parametrize("fsync", Fsync)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from conservation import lost_and_added, span_bag
+from full_disk import a_full_disk
 from lives import Lives
 from processing import ours
 from wire_spans import TRACE, agent, log_request, span_id, tool, trace_request, wire_span
@@ -416,6 +417,25 @@ async def test_a_journal_that_is_full_refuses(tmp_path: Path) -> None:
 
     assert 2 == lives.on_disk
     await lives.end()
+
+
+async def test_a_full_disk_refuses_and_what_was_taken_leaves(lives: Lives) -> None:
+    await lives.send(tool("a"), agent())
+
+    with a_full_disk():
+        with pytest.raises(Refused, match="journal_full"):
+            await lives.send(tool("b", attributes={"padding": "x" * 100_000}))
+        await lives.after(5)
+    assert 2 == len(lives.released)
+
+    await lives.send(tool("c"))
+    await lives.after(1)
+    await lives.kill()
+    await lives.after(5)
+
+    assert (Trigger.LATE_SPAN, 1) == (lives.life.last.trigger, lives.life.last.revision)
+    assert [2] == list(lives.life.counted("toolscore.journal.recovered_requests").values())
+    sent_once(lives)
 
 
 async def test_the_directory_belongs_to_one_process(lives: Lives) -> None:
