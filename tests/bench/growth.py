@@ -6,6 +6,7 @@ Work is measured as CPU time for the plots, and counted as executed lines of Pyt
 every machine.
 """
 
+import asyncio
 import gc
 import sys
 import time
@@ -15,7 +16,7 @@ from types import FrameType
 from typing import Any
 
 from bench.agent_traffic import EXPECTED_TOOLS, Profile, synthetic_corpus
-from bench.stages import MINUTE_NS, Parts, Run, finish, whole
+from bench.stages import MINUTE_NS, Parts, Run, finish, pass_through
 from msgspec import Struct
 from scoring_builders import a_tool_call, tool_spans
 
@@ -77,7 +78,9 @@ def spans_per_trace(count: int) -> Work:
     One trace of *count* spans, from requests to requests.
     """
     requests = synthetic_corpus(Profile.LEAN, batch=128, traces=1, spans=count).requests()
-    return Work(whole(requests)(), count)
+    parts = Parts()
+    processor = parts.processor()
+    return Work(lambda: asyncio.run(pass_through(processor, parts.clock, requests)), count)
 
 
 def attempts_per_tool(count: int) -> Work:
@@ -156,7 +159,7 @@ def deadlines(count: int) -> Work:
 CURVES = (
     Curve("open traces", "open traces", "span taken", (100, 1_000, 10_000, 50_000), (50, 200), open_traces),
     Curve("traces due", "traces due at once", "span released", (100, 1_000, 5_000), (20, 80), deadlines),
-    Curve("spans per trace", "spans in the trace", "span", (30, 100, 1_000, 10_000), (60, 240), spans_per_trace),
+    Curve("spans per trace", "spans in the trace", "span", (100, 1_000, 10_000), (100, 400), spans_per_trace),
     Curve(
         "attempts per tool",
         "attempts of each tool",

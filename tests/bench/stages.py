@@ -210,18 +210,22 @@ def whole(requests: Sequence[bytes]) -> Callable[[], Run]:
 
     def prepare() -> Run:
         processor = parts.processor()
-
-        def run() -> None:
-            for request in requests:
-                finish(processor.consume(Signal.TRACES, request))
-            parts.clock.advance(MINUTE_NS)
-            finish(processor.tick())
-            parts.clock.advance(MINUTE_NS)
-            finish(processor.tick())
-
-        return run
+        return lambda: finish(pass_through(processor, parts.clock, requests))
 
     return prepare
+
+
+async def pass_through(processor: Processor, clock: ManualClock, requests: Sequence[bytes]) -> None:
+    """
+    All *requests* into *processor*, and all that comes of them out of it.
+    """
+    for request in requests:
+        await processor.consume(Signal.TRACES, request)
+    clock.advance(MINUTE_NS)
+    await processor.tick()
+    await processor.settle()
+    clock.advance(MINUTE_NS)
+    await processor.tick()
 
 
 STAGES: dict[str, Stage] = {
