@@ -40,7 +40,7 @@ from proto_adapters.read_options import (
     with_control_tools,
 )
 from proto_adapters.span_fields import SESSION_KEY_SET, read_agent_name, read_session, read_status
-from proto_adapters.span_kind import KindDecision, decide_kind, mcp_method
+from proto_adapters.span_kind import OPERATION, KindDecision, decide_kind, mcp_method
 from proto_adapters.tool_fields import (
     MCP_KEYS,
     arguments_digest,
@@ -129,6 +129,8 @@ def _meaning(facts: SpanFacts, options: ReadOptions) -> dict[str, Any]:
         fields.update(_llm_fields(facts, status, options, problems))
     elif _is_unrecognised(facts, decision):
         problems.append((Problem.UNRECOGNISED_GENAI, _unknown_keys(facts)))
+    elif decision.kind is SpanKind.UNKNOWN and not isinstance(facts.value(OPERATION), str | None):
+        problems.append((Problem.VALUE_UNDECODABLE, f"{OPERATION} is no text"))
     if not facts.keys.isdisjoint(MCP_KEYS) or facts.is_dialect("fastmcp"):
         fields.update(_mcp_fields(facts))
     _note_undecodable(facts.attributes, problems)
@@ -149,6 +151,8 @@ def _tool_fields(
         problems.append((Problem.TOOL_NAME_CONFLICT, tool.conflict))
     elif tool.name is None:
         problems.append((Problem.TOOL_NAME_MISSING, "no usable name at any key or in the span name"))
+    if tool.unreadable_key is not None:
+        problems.append((Problem.VALUE_UNDECODABLE, f"{tool.unreadable_key} is no text"))
     arguments = read_arguments(facts)
     call_id = read_call_id(facts, tool.name)
     fields: dict[str, Any] = {

@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 from xxhash import xxh3_128_digest
 
 from proto_adapters.attribute_values import clean_call_id, clean_name, decoded, identifier_of, text_of
@@ -33,6 +34,8 @@ class ToolName(Struct, frozen=True):
     key: str | None = None
     conflict: str | None = None
     """Both names, where two keys tell different ones: no call then (decision D21)."""
+    unreadable_key: str | None = None
+    """A key of a name whose value is no text."""
 
 
 NameReader = Callable[[SpanFacts], str | None]
@@ -110,11 +113,17 @@ def read_tool_name(facts: SpanFacts, decision: KindDecision) -> ToolName:
     """
     The name of the tool of a TOOL span.
     """
-    if not facts.keys.isdisjoint(_TOOL_NAME_KEYS):
-        for key, reader in TOOL_NAME_READERS:
-            if key in facts.keys and (raw := reader(facts)) is not None and (name := clean_name(raw)) is not None:
-                return _checked(facts, ToolName(name, facts.text(key), key))
-    return _name_in_span(facts, decision)
+    if facts.keys.isdisjoint(_TOOL_NAME_KEYS):
+        return _name_in_span(facts, decision)
+    for key, reader in TOOL_NAME_READERS:
+        if key in facts.keys and (raw := reader(facts)) is not None and (name := clean_name(raw)) is not None:
+            return _checked(facts, ToolName(name, facts.text(key), key))
+    unreadable = next((key for key, _ in TOOL_NAME_READERS if _is_no_text(facts, key)), None)
+    return replace(_name_in_span(facts, decision), unreadable_key=unreadable)
+
+
+def _is_no_text(facts: SpanFacts, key: str) -> bool:
+    return key in facts.keys and not isinstance(facts.value(key), str | None)
 
 
 def _checked(facts: SpanFacts, found: ToolName) -> ToolName:

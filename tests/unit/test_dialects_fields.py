@@ -116,7 +116,6 @@ MISSING: list[tuple[str, Attributes, str]] = [
     ("execute_tool find-train", {"spring.ai.kind": "tool_call"}, "org.springframework.boot"),
     ("ai.toolCall trip-bot", {"ai.operationId": "ai.toolCall", "operation.name": "ai.toolCall trip-bot"}, "ai"),
     ("FunctionTool.acall", OI_TOOL, "openinference.instrumentation.llama_index"),
-    ("x", {**TOOL, "gen_ai.tool.name": 7}, ""),
 ]
 
 
@@ -385,3 +384,23 @@ def test_selected_attributes_are_kept_as_they_are() -> None:
     span = read_span(span_view({"tenant": ["a"], "other": 1}), ReadOptions(selected_keys=frozenset({"tenant", "no"})))
 
     assert span.selected == {"tenant": ["a"]}
+
+
+@pytest.mark.parametrize("value", [5, ["a"], True, b"a", {"a": "b"}], ids=repr)
+@pytest.mark.parametrize(
+    ("key", "others", "kind"),
+    [
+        ("gen_ai.tool.name", {"gen_ai.operation.name": "execute_tool"}, SpanKind.TOOL),
+        ("tool.name", {"openinference.span.kind": "TOOL"}, SpanKind.TOOL),
+        ("gen_ai.operation.name", {}, SpanKind.UNKNOWN),
+    ],
+    ids=lambda case: case if isinstance(case, str) else "",
+)
+def test_a_name_of_the_wrong_type_is_a_named_problem(
+    key: str, others: Attributes, kind: SpanKind, value: AttributeValue
+) -> None:
+    span = read_span(span_view({**others, key: value}, name="execute_tool search", scope="pydantic-ai-like"))
+
+    assert span.kind is kind
+    assert Problem.VALUE_UNDECODABLE in span.problems
+    assert f"{key} is no text" in span.problem_details
