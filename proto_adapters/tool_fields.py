@@ -107,6 +107,8 @@ TOOL_NAME_READERS: Final[tuple[tuple[str, NameReader], ...]] = (
     ("request", _logfire_request),
 )
 _TOOL_NAME_KEYS: Final = frozenset(key for key, _ in TOOL_NAME_READERS)
+_CONVENTIONAL_KEYS: Final = ("tool.name", "gen_ai.tool.name")
+"""Keys that hold the name of a tool and nothing else, whoever wrote the span."""
 
 
 def read_tool_name(facts: SpanFacts, decision: KindDecision) -> ToolName:
@@ -118,7 +120,7 @@ def read_tool_name(facts: SpanFacts, decision: KindDecision) -> ToolName:
     for key, reader in TOOL_NAME_READERS:
         if key in facts.keys and (raw := reader(facts)) is not None and (name := clean_name(raw)) is not None:
             return _checked(facts, ToolName(name, facts.text(key), key))
-    unreadable = next((key for key, _ in TOOL_NAME_READERS if _is_no_text(facts, key)), None)
+    unreadable = next((key for key in _CONVENTIONAL_KEYS if _is_no_text(facts, key)), None)
     return replace(_name_in_span(facts, decision), unreadable_key=unreadable)
 
 
