@@ -31,7 +31,7 @@ from service.processor.reading import Reader
 from service.processor.release import Annotated, Annotator
 from service.processor.sessions import NO_SESSIONS, SessionTracker
 from service.processor.settings import ProcessorSettings
-from service.processor.signals import assessment_attributes, late_attributes
+from service.processor.signals import assessment_attributes, late_attributes, stamp_attributes
 from service.scoring.assessment import Assessment, Assessor
 from service.telemetry.recorder import LateAction, LossReason, Recorder, UnscoredReason
 
@@ -159,7 +159,8 @@ class Closer:
         """
         Drop the evidence of a closed trace; its verdict is remembered.
         """
-        decision = None if trace.closed_by is None else Decision(trace.closed_by, late_attributes(trace.stamp))
+        stamp = stamp_attributes if self._settings.late_spans is LateAction.STAMP else late_attributes
+        decision = None if trace.closed_by is None else Decision(trace.closed_by, stamp(trace.stamp))
         if decision is not None:
             self._decisions.put(trace.trace_id, decision)
         self._buffer.remove(trace)
@@ -301,4 +302,4 @@ def stamp_of(decision: Decision, action: LateAction) -> Attributes:
     """
     What a late span carries that found only a remembered decision.
     """
-    return late_attributes(decision.attributes) if action is LateAction.STAMP else NO_ATTRIBUTES
+    return stamp_attributes(decision.attributes) if action is LateAction.STAMP else NO_ATTRIBUTES

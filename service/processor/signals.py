@@ -85,6 +85,30 @@ def _late_attributes(revision: int | None) -> Attributes:
     return late if revision is None else late | {"toolscore.revision": revision}
 
 
+_VERDICT_KEYS = (".score", ".label", ".status", ".reason")
+
+
+def stamp_attributes(attributes: Attributes) -> Attributes:
+    """
+    What a late span is marked with under `late_spans.action: stamp`: as `late_attributes`, and the old verdict.
+    """
+    revision = attributes.get("toolscore.revision")
+    verdict = (
+        (key, value)
+        for key, value in attributes.items()
+        if key.startswith("toolscore.evaluation.") and key.endswith(_VERDICT_KEYS)
+    )
+    return _stamp(revision if isinstance(revision, int) else None, tuple(verdict))
+
+
+@lru_cache(maxsize=4096)
+def _stamp(revision: int | None, verdict: tuple[tuple[str, AttributeValue], ...]) -> Attributes:
+    """
+    One mapping for all traces of the same verdict: the decision cache keeps one for each trace.
+    """
+    return {**_late_attributes(revision), **dict(verdict)}
+
+
 def evaluation_attributes(evaluation: Evaluation) -> dict[str, AttributeValue]:
     """
     One evaluation as span attributes `toolscore.evaluation.<name>.*`.

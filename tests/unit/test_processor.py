@@ -145,14 +145,23 @@ async def test_an_equal_copy_leaves_once_however_late_it_comes() -> None:
     assert 4 == sum(processing.counted("toolscore.processor.deduplicated_spans").values())
 
 
-@pytest.mark.parametrize(
-    ("action", "attributes"),
-    [("stamp", {"toolscore.trigger": "late_span", "toolscore.revision": 0}), ("forward", {})],
-)
-async def test_late_spans_can_be_let_through_unscored(action: str, attributes: dict[str, object]) -> None:
+STAMP = {
+    "toolscore.trigger": "late_span",
+    "toolscore.revision": 0,
+    "toolscore.evaluation.tool_selection_accuracy.score": 0.5,
+    "toolscore.evaluation.tool_selection_accuracy.status": "scored",
+}
+
+
+@pytest.mark.parametrize("seconds", [5, 5 + 301], ids=["evidence is kept", "only the verdict is remembered"])
+@pytest.mark.parametrize(("action", "attributes"), [("stamp", STAMP), ("forward", {})])
+async def test_late_spans_can_be_let_through_unscored(
+    action: str, attributes: dict[str, object], seconds: float
+) -> None:
     processing = Processing(late_spans={"action": action})
     await processing.send(tool("a"), agent())
     await processing.after(5)
+    await processing.after(seconds - 5)
 
     await processing.send(tool("b"))
     await processing.after(1)
