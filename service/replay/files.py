@@ -32,6 +32,8 @@ JSON_READERS = {
 }
 FIRST_MEMBER = re.compile(rb'\s*\{\s*"(\w+)"')
 """An OTLP/JSON request begins with the member that tells its signal."""
+EMPTY_REQUEST = re.compile(rb"\s*\{\s*\}\s*")
+"""Of whatever signal: what holds nothing has no member to tell it."""
 EVIDENCE_MARK = b'"toolscore.evidence"'
 
 
@@ -154,6 +156,8 @@ def read_json_request(text: bytes) -> RecordedRequest:
     """
     One OTLP/JSON request of any signal. Raises `UndecodableRequest`.
     """
+    if EMPTY_REQUEST.fullmatch(text):
+        return RecordedRequest(Signal.TRACES, b"")
     begin = FIRST_MEMBER.match(text.removeprefix(b"\xef\xbb\xbf"))
     if begin is None or begin[1] not in JSON_READERS:
         raise UndecodableRequest("neither resourceSpans nor resourceLogs nor resourceMetrics")

@@ -29,6 +29,7 @@ LINES = f"{traces_to_json(REQUEST)}\n\n{logs_to_json(LOGS)}\n".encode()
         ("requests.pb", framed([REQUEST, REQUEST]), [Signal.TRACES, Signal.TRACES]),
         ("requests.pb.gz", gzip.compress(framed([REQUEST])), [Signal.TRACES]),
         ("empty", b"", []),
+        ("empty_request.jsonl", b"{}\n" + LINES, [Signal.TRACES, Signal.TRACES, Signal.LOGS]),
     ],
 )
 def test_lines_and_frames_are_read_gzipped_or_not(
