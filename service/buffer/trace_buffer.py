@@ -258,6 +258,9 @@ class TraceBuffer:
         """
         if trace.held_count and not trace.is_open:
             self._add_to_closed(trace, now_ns)
+        elif trace.held_count and trace.histories:
+            trace.has_root = True
+            self._schedule(trace)
         self.update_size(trace)
 
     def settle_release(self, trace: BufferedTrace, now_ns: int) -> None:
@@ -290,13 +293,12 @@ class TraceBuffer:
 
     def _reopen(self, trace: BufferedTrace, now_ns: int) -> None:
         """
-        Both timers start anew (design §6.4).
+        Both timers start anew (design §6.4). A root that it has came while the trace was being closed.
         """
         del self._closed[trace.trace_id]
         self._open[trace.trace_id] = trace
         trace.first_ns = now_ns
         trace.closed_ns = trace.closed_by = None
-        trace.has_root = False
         self._schedule(trace)
 
     def mark_open(self, reason: CoverageReason, now_ns: int) -> None:
@@ -357,9 +359,11 @@ class TraceBuffer:
         while self._deadlines and self._deadlines[0][0] <= now_ns:
             at_ns, _, trace_id = heappop(self._deadlines)
             trace = self.get(trace_id)
-            if trace is None or at_ns != trace.scheduled_ns or trace.is_closing:
+            if trace is None or at_ns != trace.scheduled_ns:
                 continue
             trace.scheduled_ns = -1
+            if trace.is_closing:
+                continue
             due = self.due(trace)
             if due.at_ns <= now_ns:
                 return DueTrace(trace, due.trigger if trace.is_open or trace.late_since_ns is not None else None)

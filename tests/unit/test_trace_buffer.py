@@ -179,3 +179,47 @@ def test_stale_deadlines_do_not_add_up() -> None:
     due = buffer.next_due(10**15)
     assert due is not None
     assert kept is due.trace
+
+
+def test_a_root_that_comes_while_its_trace_is_closed_by_silence_starts_the_delay() -> None:
+    buffer = a_buffer()
+    trace = buffer.open(a_trace_id(), 0)
+    add(buffer, trace, 0)
+    trace.take_held()
+    trace.is_closing = True
+
+    add(buffer, trace, 60, is_root=True)
+    trace.is_closing = False
+    buffer.close(trace, Trigger.IDLE_TIMEOUT, 60 * SECOND)
+    buffer.settle_arrivals(trace, 60 * SECOND)
+
+    assert DueTrace(trace, Trigger.ROOT_SPAN) == due(buffer, 65)
+
+
+def test_a_deadline_that_comes_up_during_a_closing_is_not_lost() -> None:
+    buffer = a_buffer()
+    trace = buffer.open(a_trace_id(), 0)
+    add(buffer, trace, 0)
+    trace.is_closing = True
+    assert due(buffer, 60) is None
+    trace.is_closing = False
+
+    buffer.reschedule(trace)
+
+    assert DueTrace(trace, Trigger.IDLE_TIMEOUT) == due(buffer, 60)
+
+
+def test_what_comes_while_an_attribute_root_closes_is_looked_at_after_the_delay() -> None:
+    buffer = a_buffer()
+    trace = buffer.open(a_trace_id(), 0)
+    add(buffer, trace, 0, is_root=True)
+    trace.take_held()
+    trace.history_of(b"root")
+    trace.is_closing = True
+
+    add(buffer, trace, 6)
+    trace.is_closing = False
+    buffer.keep_open(trace)
+    buffer.settle_arrivals(trace, 6 * SECOND)
+
+    assert DueTrace(trace, Trigger.ROOT_SPAN) == due(buffer, 11)
