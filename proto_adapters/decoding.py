@@ -14,6 +14,7 @@ from proto_adapters.dialects import scope_may_hold_genai
 from proto_adapters.otlp_decode import view_log, view_span
 from proto_adapters.span_read import ReadOptions, read_log, read_span
 from proto_adapters.split import SpanHead, read_head
+from proto_adapters.wire import is_overgrown
 
 
 class DecodeOptions(Struct, frozen=True):
@@ -32,6 +33,8 @@ def decode_span(span: bytes, origin: Origin, options: DecodeOptions) -> Canonica
     A span with readable ids and undecodable attributes keeps its place in the trace, with the problem
     `span_undecodable`.
     """
+    if is_overgrown(span):
+        return _unread(span, origin)
     if options.view_all or scope_may_hold_genai(origin.scope_name):
         return _look_into(span, origin, options)
     head = read_head(span)
@@ -44,6 +47,10 @@ def _look_into(span: bytes, origin: Origin, options: DecodeOptions) -> Canonical
     view = view_span(span, origin)
     if view is not None:
         return read_span(view, options.read)
+    return _unread(span, origin)
+
+
+def _unread(span: bytes, origin: Origin) -> CanonicalSpan | None:
     head = read_head(span)
     return None if head is None else replace(_from_head(head, origin), problems=(Problem.SPAN_UNDECODABLE,))
 

@@ -26,6 +26,9 @@ from proto_adapters.split import are_ids_of, read_ids, read_log_ids
 
 _T = TypeVar("_T")
 
+MAX_ITEMS = 1_024
+"""Events or links of a span that are read; what senders may repeat must not cost more than its bytes."""
+
 _STATUS = {1: SpanStatus.OK, 2: SpanStatus.ERROR}
 
 
@@ -115,7 +118,7 @@ class LazyItems(Sequence[_T], Generic[_T]):
 
     @property
     def undecodable(self) -> int:
-        """How many were left out because they do not decode."""
+        """How many were left out because they do not decode, or are too many."""
         return len(self._raw) - len(self._decoded())
 
     @overload
@@ -133,7 +136,7 @@ class LazyItems(Sequence[_T], Generic[_T]):
 
     def _decoded(self) -> tuple[_T, ...]:
         if self._items is None:
-            self._items = tuple(_decodable(self._raw, self._read))
+            self._items = tuple(_decodable(self._raw[:MAX_ITEMS], self._read))
         return self._items
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from proto_adapters.canonical import NO_ATTRIBUTES, Attributes, Origin
 from proto_adapters.otlp_encode import cut_attributes, encode_attributes
+from proto_adapters.wire import is_overgrown
 from service.buffer.trace_buffer import ReadSpan
 from service.processor.settings import Annotate
 from service.processor.signals import PREFIX
@@ -36,7 +37,7 @@ class Annotator:
         self, spans: Iterable[ReadSpan], root_id: bytes | None, attributes: Attributes, others: Attributes
     ) -> Annotated:
         """
-        *spans* by origin: the root with *attributes*, every other span with *others*.
+        *spans* by origin: the root with *attributes*, every other span with *others*; overgrown ones as they came.
         """
         groups: dict[Origin, list[bytes]] = {}
         root_record, other_record = self._encode(attributes), self._encode(others)
@@ -45,7 +46,7 @@ class Annotator:
             is_root = canonical is not None and canonical.span_id == root_id
             record = root_record if is_root else other_record
             span = raw
-            if record and canonical is not None:
+            if record and canonical is not None and not is_overgrown(raw):
                 span, removed = self._append(raw, record)
                 forged_removed += removed
                 has_root = has_root or is_root
