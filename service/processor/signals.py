@@ -14,6 +14,7 @@ from service.processor.delivery import Delivery, is_deliverable
 from service.scoring.assessment import Assessment
 
 PREFIX = "toolscore."
+EVALUATION_PREFIX = "toolscore.evaluation."
 EVENT_NAME = "gen_ai.evaluation.result"
 
 
@@ -113,7 +114,7 @@ def evaluation_attributes(evaluation: Evaluation) -> dict[str, AttributeValue]:
     """
     One evaluation as span attributes `toolscore.evaluation.<name>.*`.
     """
-    base = f"toolscore.evaluation.{evaluation.name}."
+    base = f"{EVALUATION_PREFIX}{evaluation.name}."
     facts: dict[str, AttributeValue] = {
         "score": evaluation.score,
         "label": None if evaluation.label is None else str(evaluation.label),
@@ -140,7 +141,7 @@ def event_attributes(delivery: Delivery, facts: Mapping[str, AttributeValue]) ->
         attributes["gen_ai.evaluation.explanation"] = evaluation.explanation
     if evaluation.status is Status.FAILED and evaluation.reason is not None:
         attributes["error.type"] = str(evaluation.reason)
-    attributes.update(facts)
+    attributes.update((key, value) for key, value in facts.items() if not key.startswith(EVALUATION_PREFIX))
     attributes.update(evaluation_attributes(evaluation))
     attributes["toolscore.revision"] = delivery.revision
     attributes["toolscore.final"] = delivery.is_final

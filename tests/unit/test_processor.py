@@ -68,6 +68,7 @@ async def test_each_evaluation_is_an_event_on_the_agent_span() -> None:
     assert 0.0 == values["gen_ai.evaluation.score.value"].double_value
     assert values["toolscore.final"].bool_value
     assert 32 == len(values["toolscore.idempotency_id"].string_value)
+    assert {"a_first"} == {key.split(".")[2] for key in values if key.startswith("toolscore.") and key.count(".") == 3}
 
 
 async def test_silence_closes_provisionally_and_a_later_root_lifts_the_result() -> None:
