@@ -1,8 +1,8 @@
 """
-Replays recorded runs of real agents for ever, each time with new ids and as if it ended now.
+Replays recorded runs of real agents, each time with new ids and as if it ended now.
 
-Runs in the image of toolscore, whose recordings and libraries it uses. Configured by OTEL_EXPORTER_OTLP_ENDPOINT
-(host:port, OTLP/gRPC without TLS) and DEMO_INTERVAL_SECONDS.
+Runs where toolscore is installed, whose recordings and libraries it uses. Configured by OTEL_EXPORTER_OTLP_ENDPOINT
+(host:port, OTLP/gRPC without TLS), DEMO_INTERVAL_SECONDS and DEMO_RUNS (left out: for ever).
 """
 
 import itertools
@@ -102,10 +102,11 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())
     interval_s = float(os.environ.get("DEMO_INTERVAL_SECONDS", "2"))
     runs = [read_run(path) for path in sorted(RECORDINGS.glob("*.jsonl.gz"))]
+    count = int(os.environ["DEMO_RUNS"]) if "DEMO_RUNS" in os.environ else None
     endpoint = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4317")
     _logger.info("replaying %d runs to %s", len(runs), endpoint)
     with grpc.insecure_channel(endpoint) as channel:
-        for run in itertools.cycle(runs):
+        for run in itertools.islice(itertools.cycle(runs), count):
             send(channel, renewed(run, time.time_ns()))
             if stopped.wait(interval_s):
                 return

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from e2e.collector_build import why_not
 from e2e.containers import Engine, engine
+from e2e.stand_ins import make_stand_ins
 
 BUILD_AND_RUN_S = 1800
 IMAGE = "toolscore:latest"
@@ -35,3 +36,12 @@ def containers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         running.import_base()
         running.build(IMAGE)
         yield running
+
+
+@pytest.fixture(scope="session")
+def compose_images(containers: Engine, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    """
+    The engine with everything that docker-compose.yml names but Grafana.
+    """
+    make_stand_ins(containers, tmp_path_factory.mktemp("images"))
+    return containers

@@ -18,11 +18,11 @@ ENTRYPOINT ["/bin/{program}"]
 """
 
 
-def make_stand_ins(engine: Engine, images: dict[str, tuple[Path, ...]], directory: Path) -> None:
+def make_stand_ins(engine: Engine, directory: Path) -> None:
     """
     Build an image for each name; the first of its programs is its entry point.
     """
-    for tag, programs in images.items():
+    for tag, programs in _images().items():
         context = directory / programs[0].name
         context.mkdir(parents=True)
         for program in programs:
@@ -33,16 +33,13 @@ def make_stand_ins(engine: Engine, images: dict[str, tuple[Path, ...]], director
         engine.build(tag, context / "Containerfile", context)
 
 
-def collector() -> tuple[Path, ...]:
-    return (built("collector"),)
-
-
-def jaeger() -> tuple[Path, ...]:
-    return (built("jaeger"),)
-
-
-def prometheus() -> tuple[Path, ...]:
+def _images() -> dict[str, tuple[Path, ...]]:
     """
-    Debian's, with the tool that checks its health.
+    The programs of each image; Prometheus comes with the tool that checks its health.
     """
-    return tuple(Path(found) for name in ("prometheus", "promtool") if (found := shutil.which(name)))
+    of_prometheus = tuple(Path(found) for name in ("prometheus", "promtool") if (found := shutil.which(name)))
+    return {
+        "otel/opentelemetry-collector-contrib:0.161.0": (built("collector"),),
+        "prom/prometheus:v2.42.0": of_prometheus,
+        "jaegertracing/jaeger:2.13.0": (built("jaeger"),),
+    }

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from e2e import stand_ins
 from e2e.compose import MISSING, Compose, compose
 from e2e.containers import MISSING as NO_ENGINE
 from e2e.containers import Engine
@@ -22,8 +21,6 @@ from e2e.peers import free_port, wait_until
 ARRIVES_WITHIN_S = 90
 WITHOUT_GRAFANA = {"demo-agent", "collector-agent", "toolscore", "collector-gateway", "prometheus", "jaeger"}
 SCORES = 'gen_ai_evaluation_score_count{gen_ai_evaluation_name="tool_selection_accuracy",job="toolscore-scores"}'
-COLLECTOR, PROMETHEUS = "otel/opentelemetry-collector-contrib:0.161.0", "prom/prometheus:v2.42.0"
-JAEGER = "jaegertracing/jaeger:2.13.0"
 pytestmark = pytest.mark.skipif(bool(NO_ENGINE or MISSING), reason=f"missing: {NO_ENGINE} {MISSING}")
 
 
@@ -57,13 +54,11 @@ def get(address: str, **parameters: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def stack(containers: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+def stack(compose_images: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     directory = tmp_path_factory.mktemp("compose")
-    images = {COLLECTOR: stand_ins.collector(), PROMETHEUS: stand_ins.prometheus(), JAEGER: stand_ins.jaeger()}
     names = ("OTLP_GRPC_PORT", "OTLP_HTTP_PORT", "PROMETHEUS_PORT", "JAEGER_PORT")
     ports = {name: str(free_port()) for name in names}
-    stand_ins.make_stand_ins(containers, images, directory / "images")
-    with compose(containers, directory, DEMO_INTERVAL_SECONDS="0.2", **ports) as composed:
+    with compose(compose_images, directory, DEMO_INTERVAL_SECONDS="0.2", **ports) as composed:
         composed.run("up", "--detach", "--no-build")
         yield Stack(
             composed,
