@@ -63,7 +63,7 @@ def compare_peers(
     """
     CPU per span beside real Collectors that pass on, group by trace, and sample.
     """
-    services = {**COLLECTORS, "toolscore": toolscore()}
+    services = {**COLLECTORS, "toolscore": toolscore(), "toolscore, gzip": toolscore(compression="gzip")}
     for profile in profiles.split(","):
         for batch in batches.split(","):
             corpus = synthetic_corpus(Profile(profile), batch=int(batch))

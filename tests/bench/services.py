@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+import yaml
 from bench.load import wait_until_ready
 from bench.stages import CONFIG
 from bench.yardsticks import Yardstick
@@ -77,7 +78,7 @@ def yardstick(kind: Yardstick) -> Service:
     return run
 
 
-def toolscore(tool_scoring: Settings | None = None) -> Service:
+def toolscore(tool_scoring: Settings | None = None, *, compression: str = "none") -> Service:
     """
     The service with the bench's expectations, default outputs, and a short delay.
     """
@@ -86,7 +87,11 @@ def toolscore(tool_scoring: Settings | None = None) -> Service:
     @contextmanager
     def run(directory: Path, downstream: str) -> Iterator[Subject]:
         addresses = Addresses()
-        with serving(configuration_file(directory, addresses, downstream, block), addresses) as peer:
+        file = configuration_file(directory, addresses, downstream, block)
+        settings = yaml.safe_load(file.read_text())
+        settings["exporters"]["otlp_grpc"]["compression"] = compression
+        file.write_text(yaml.safe_dump(settings))
+        with serving(file, addresses) as peer:
             yield Subject(addresses.grpc, peer.process.pid)
 
     return run
