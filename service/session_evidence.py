@@ -36,6 +36,10 @@ class SessionKey(NamedTuple):
         """One text for each key, whatever its two halves hold."""
         return f"{quote(self.service_name, safe='')}/{self.session_id}"
 
+    def numbered(self, number: int) -> str:
+        """The same for a session that is not the first with this key; `#` stands in no quoted name."""
+        return f"{quote(self.service_name, safe='')}#{number}/{self.session_id}"
+
 
 class TracePart(Struct, frozen=True, kw_only=True, eq=False):
     """
@@ -114,7 +118,13 @@ class SessionEvidence(Struct, frozen=True, kw_only=True, eq=False):
 
     key: SessionKey
     parts: tuple[TracePart, ...]
+    number: int = 1
+    """One that begins when the one before it was forgotten is another occurrence: its results are no revisions."""
     reasons: frozenset[CoverageReason] = frozenset()
+
+    @property
+    def occurrence(self) -> str:
+        return self.key.occurrence if self.number == 1 else self.key.numbered(self.number)
 
 
 def in_place(parts: Iterable[TracePart]) -> tuple[TracePart, ...]:

@@ -19,6 +19,7 @@ from service.buffer.trace_buffer import TraceBuffer
 from service.buffer.waiting_logs import WaitingLogs
 from service.clock import Clock
 from service.config import Config, ToolScoringConfig
+from service.journal.statements import drop_sessions
 from service.limits import MemoryLimiter, Unlimited
 from service.pipeline import Signal
 from service.processor.acknowledging import Acknowledgements
@@ -33,6 +34,7 @@ from service.processor.pressure import MemoryLevel, Pressure
 from service.processor.processor import Processor
 from service.processor.reading import Reader
 from service.processor.recovery import Recovery
+from service.processor.session_journal import NO_SESSION_JOURNAL, JournalledSessions, SessionDurability
 from service.processor.sessions import NO_SESSIONS, Sessions, SessionTracker
 from service.processor.settings import MEBIBYTE, ProcessorSettings
 from service.scoring.assessment import Assessor
@@ -105,7 +107,7 @@ def build_processor(
         clock=clock,
     )
     outputs = _outputs(bench, version, observers)
-    sessions = _sessions(bench, outputs)
+    sessions = _sessions(bench, outputs, journal)
     closer = _closer(bench, outputs, sessions, durability)
     acknowledgements = Acknowledgements(settings, outboxes)
     pressure = _pressure(bench, closer, sessions, acknowledgements)
@@ -126,7 +128,7 @@ def build_processor(
         sessions=sessions,
         early=_early(bench, outputs),
         journal=durability,
-        recovery=_recovery(bench, journal, intake) if journal else None,
+        recovery=_recovery(bench, journal, intake, sessions) if journal else None,
     )
 
 
@@ -148,17 +150,30 @@ def _outputs(bench: _Bench, version: str, observers: Sequence[Observer]) -> Outp
     )
 
 
-def _sessions(bench: _Bench, outputs: Outputs) -> SessionTracker:
+def _sessions(bench: _Bench, outputs: Outputs, journal: Journalled | None) -> SessionTracker:
     """
-    What follows sessions, if they are switched on.
+    What follows sessions, if they are switched on. Switched off, the journal forgets them: it would lack traces.
     """
-    block = bench.config.tool_scoring
-    if not block.session.enabled:
+    limits, clock = session_limits(bench.config.tool_scoring), bench.clock
+    if not bench.config.tool_scoring.session.enabled:
+        if journal is not None:
+            journal.with_next(*drop_sessions())
         return NO_SESSIONS
-    started_ns = bench.clock.monotonic_ns() if bench.settings.process_start_ns else None
-    store = SessionStore(session_limits(block), started_ns=started_ns)
+    durability: SessionDurability = NO_SESSION_JOURNAL
+    since_ns = clock.now_ns()
+    if journal is not None:
+        durability = kept = JournalledSessions(journal, bench.origins, now_ns=since_ns, max_ended=limits.max_ended)
+        since_ns = kept.since_ns
+    store = SessionStore(limits, started_ns=clock.monotonic_ns() - (clock.now_ns() - since_ns))
     bench.recorder.observe(Gauge.SESSIONS_ACTIVE, lambda: store.open_count)
-    return Sessions(store, assessor=bench.assessor, outputs=outputs, recorder=bench.recorder, clock=bench.clock)
+    return Sessions(
+        store,
+        assessor=bench.assessor,
+        outputs=outputs,
+        recorder=bench.recorder,
+        clock=clock,
+        journal=durability,
+    )
 
 
 def _closer(bench: _Bench, outputs: Outputs, sessions: SessionTracker, durability: Durability) -> Closer:
@@ -211,7 +226,7 @@ def _early(bench: _Bench, outputs: Outputs) -> EarlyVerdicts | None:
     return EarlyVerdicts(reader, buffer=bench.buffer, assessor=bench.assessor, outputs=outputs, clock=bench.clock)
 
 
-def _recovery(bench: _Bench, journal: Journalled, intake: Intake) -> Recovery:
+def _recovery(bench: _Bench, journal: Journalled, intake: Intake, sessions: SessionTracker) -> Recovery:
     return Recovery(
         journal,
         bench.settings,
@@ -222,6 +237,7 @@ def _recovery(bench: _Bench, journal: Journalled, intake: Intake) -> Recovery:
         origins=bench.origins,
         recorder=bench.recorder,
         clock=bench.clock,
+        sessions=sessions,
     )
 
 

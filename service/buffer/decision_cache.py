@@ -1,7 +1,7 @@
 """
 What is remembered of traces whose evidence is gone: their decision, then only that they were seen.
 
-Pure: no clock, no I/O. Both structures are bounded; the second costs 8 bytes a trace.
+Pure: no clock, no I/O. Both structures are bounded; the second costs 10 bytes a trace.
 """
 
 from array import array
@@ -12,6 +12,8 @@ from msgspec import Struct
 
 from proto_adapters.canonical import Attributes
 from service.evidence import Trigger
+
+MAX_TIMES = 0xFFFF
 
 
 class Decision(Struct, frozen=True):
@@ -25,17 +27,27 @@ class Decision(Struct, frozen=True):
 
 class ForgottenTraces:
     """
-    A direct-mapped table of trace fingerprints: remembers the last trace that fell on each of its slots.
+    A direct-mapped table of trace fingerprints: remembers the last trace that fell on each of its slots, and how often
+    it was forgotten.
 
     A trace that is found was seen before (up to 64-bit collisions); one that is not found may have been pushed out.
     """
 
     def __init__(self, slots: int) -> None:
         self._table = array("Q", bytes(8 * max(1, slots)))
+        self._times = array("H", bytes(2 * max(1, slots)))
 
     def add(self, trace_id: bytes) -> None:
+        times = self.times(trace_id)
         fingerprint = xxhash.xxh3_64_intdigest(trace_id)
-        self._table[fingerprint % len(self._table)] = fingerprint
+        slot = fingerprint % len(self._table)
+        self._table[slot] = fingerprint
+        self._times[slot] = min(times + 1, MAX_TIMES)
+
+    def times(self, trace_id: bytes) -> int:
+        fingerprint = xxhash.xxh3_64_intdigest(trace_id)
+        slot = fingerprint % len(self._table)
+        return self._times[slot] if self._table[slot] == fingerprint else 0
 
     def __contains__(self, trace_id: bytes) -> bool:
         fingerprint = xxhash.xxh3_64_intdigest(trace_id)

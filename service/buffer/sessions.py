@@ -6,6 +6,7 @@ sessions, so that three ordered dictionaries take the place of a heap. Rules: de
 """
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -40,6 +41,11 @@ class SessionLimits(Struct, frozen=True):
     max_calls_per_session: int = 10_000
     """Calls kept of one session; of the traces beyond it only the names of called tools are kept."""
 
+    @property
+    def max_ended(self) -> int:
+        """Ended sessions that are remembered."""
+        return 4 * self.max_sessions
+
 
 class Session(Struct, kw_only=True, eq=False):
     """
@@ -47,6 +53,8 @@ class Session(Struct, kw_only=True, eq=False):
     """
 
     key: SessionKey
+    number: int = 1
+    """Among the sessions with this key that are remembered."""
     first_ns: int
     last_ns: int
     """When the last trace closed that belongs to it."""
@@ -76,12 +84,25 @@ class Session(Struct, kw_only=True, eq=False):
         """
         reason = CLOSING_REASONS.get(trigger)
         reasons = self.reasons if reason is None else self.reasons | {reason}
-        return SessionEvidence(key=self.key, parts=in_place(self.parts.values()), reasons=frozenset(reasons))
+        return SessionEvidence(
+            key=self.key, number=self.number, parts=in_place(self.parts.values()), reasons=frozenset(reasons)
+        )
 
 
 class DueSession(NamedTuple):
     session: Session
     trigger: Trigger
+
+
+class SessionChanges(Struct):
+    """
+    What became of sessions, for whoever writes them down. `None` stands for what is held no longer.
+    """
+
+    sessions: dict[SessionKey, Session | None] = {}
+    parts: dict[str, TracePart | None] = {}
+    ended: list[SessionKey] = []
+    """Only that they were there is remembered."""
 
 
 class SessionStore:
@@ -101,7 +122,8 @@ class SessionStore:
         self._session_of: dict[str, SessionKey] = {}
         self._keys_of: dict[str, set[SessionKey]] = {}
         self._to_reassess: set[SessionKey] = set()
-        self._forgotten = ForgottenTraces(4 * limits.max_sessions)
+        self._forgotten = ForgottenTraces(limits.max_ended)
+        self._changes = SessionChanges()
         self.size = 0
         """Bytes of memory of all sessions."""
 
@@ -111,6 +133,13 @@ class SessionStore:
     @property
     def open_count(self) -> int:
         return len(self._open)
+
+    def take_changes(self) -> SessionChanges:
+        """
+        What changed since this was asked last.
+        """
+        changes, self._changes = self._changes, SessionChanges()
+        return changes
 
     def add(self, part: TracePart, now_ns: int) -> Session:
         """
@@ -183,8 +212,7 @@ class SessionStore:
         return now_ns - session.first_ns >= self._limits.max_duration_ns
 
     def _idle_since(self, session: Session, now_ns: int) -> bool:
-        since_ns = session.last_ns if session.closed_ns is None else session.closed_ns
-        return now_ns - since_ns >= self._limits.idle_timeout_ns
+        return now_ns - _last_change(session) >= self._limits.idle_timeout_ns
 
     def close(self, session: Session, trigger: Trigger, now_ns: int) -> None:
         """
@@ -194,6 +222,7 @@ class SessionStore:
             self.forget(session)
             return
         session.closed_ns = now_ns
+        self._changes.sessions[session.key] = session
         self._open.pop(session.key, None)
         self._kept[session.key] = session
         self._kept.move_to_end(session.key)
@@ -204,6 +233,7 @@ class SessionStore:
         """
         self._forgotten.add(_fingerprint(session.key))
         self._remove(session)
+        self._changes.ended.append(session.key)
 
     def open_sessions(self) -> list[Session]:
         """
@@ -217,14 +247,20 @@ class SessionStore:
         """
         return list(self._by_age.values())
 
-    def restore(self, session: Session) -> None:
+    def restore(self, sessions: Iterable[Session], ended: Iterable[SessionKey] = ()) -> None:
         """
-        Put back a session of an earlier process; oldest first. Its times are those of this process's clock.
+        Put back the sessions of an earlier process. Their times are those of this process's clock.
         """
-        self._enter(session)
-        (self._open if session.is_open else self._kept)[session.key] = session
-        self._session_of.update(dict.fromkeys(session.parts, session.key))
-        self.size += session.size
+        for session in sorted(sessions, key=lambda session: session.first_ns):
+            self._enter(session)
+            self._session_of.update(dict.fromkeys(session.parts, session.key))
+            session.call_count = sum(part.call_count for part in session.parts.values())
+            session.size = 0
+            self._resize(session, _own_size(session) + sum(part.size for part in session.parts.values()))
+        for session in sorted(self.sessions(), key=_last_change):
+            (self._open if session.is_open else self._kept)[session.key] = session
+        for key in ended:
+            self._forgotten.add(_fingerprint(key))
 
     def _withdraw(self, part: TracePart, now_ns: int) -> None:
         """
@@ -248,18 +284,20 @@ class SessionStore:
             del self._kept[key]
             session.closed_ns = None
         session.last_ns = now_ns
+        self._changes.sessions[key] = session
         self._open[key] = session
         self._open.move_to_end(key)
         return session
 
     def _begin(self, key: SessionKey, now_ns: int) -> Session:
-        session = Session(key=key, first_ns=now_ns, last_ns=now_ns)
-        if _fingerprint(key) in self._forgotten:
+        before = self._forgotten.times(_fingerprint(key))
+        session = Session(key=key, number=before + 1, first_ns=now_ns, last_ns=now_ns)
+        if before:
             session.reasons.add(CoverageReason.REOPENED)
         if self._started_ns is not None and now_ns - self._started_ns < self._limits.idle_timeout_ns:
             session.reasons.add(CoverageReason.RESTARTED)
         self._enter(session)
-        self._resize(session, SESSION_BYTES + len(key.session_id))
+        self._resize(session, _own_size(session))
         return session
 
     def _enter(self, session: Session) -> None:
@@ -270,6 +308,7 @@ class SessionStore:
         if session.released_from is not None and part.place >= session.released_from:
             part = part.without_calls()
         session.parts[part.occurrence] = part
+        self._changes.parts[part.occurrence] = part
         session.call_count += part.call_count
         self._session_of[part.occurrence] = session.key
         self._resize(session, part.size)
@@ -277,6 +316,7 @@ class SessionStore:
     def _take_out(self, session: Session, occurrence: str) -> None:
         part = session.parts.pop(occurrence, None)
         if part is not None:
+            self._changes.parts[occurrence] = None
             session.call_count -= part.call_count
             del self._session_of[occurrence]
             self._resize(session, -part.size)
@@ -294,7 +334,9 @@ class SessionStore:
     def _remove(self, session: Session) -> None:
         for sessions in (self._by_age, self._open, self._kept):
             sessions.pop(session.key, None)
+        self._changes.sessions[session.key] = None
         for occurrence in session.parts:
+            self._changes.parts[occurrence] = None
             del self._session_of[occurrence]
         same_id = self._keys_of[session.key.session_id]
         same_id.remove(session.key)
@@ -305,6 +347,15 @@ class SessionStore:
     def _resize(self, session: Session, change: int) -> None:
         session.size += change
         self.size += change
+
+
+def _own_size(session: Session) -> int:
+    """Bytes of memory without its parts."""
+    return SESSION_BYTES + len(session.key.session_id)
+
+
+def _last_change(session: Session) -> int:
+    return session.last_ns if session.closed_ns is None else session.closed_ns
 
 
 def _fingerprint(key: SessionKey) -> bytes:

@@ -23,6 +23,9 @@ from service.journal.statements import (
     settle_release,
 )
 
+OF_SESSIONS = 0
+"""Stands for the key of a trace in releases of sessions."""
+
 
 class _Needed(Struct):
     size: int
@@ -112,6 +115,13 @@ class Ledger:
         claim.unsettled += 1
         claim.is_stored = True
         return key, self._write(add_release(key, release), put_trace(claim.key, state))
+
+    def add_free_release(self, release: Release, *statements: Statement) -> tuple[int, int]:
+        """
+        Something leaves that belongs to no trace, with *statements* written beside it.
+        """
+        key = next(self._release_keys)
+        return key, self._write(add_release(key, release), *statements)
 
     def put_state(self, claim: Claim, state: TraceState) -> None:
         claim.is_stored = True

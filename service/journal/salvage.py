@@ -18,12 +18,21 @@ NEXT = {
     "traces": ("SELECT min(key) FROM traces WHERE key >= ?", "SELECT * FROM traces WHERE key = ?"),
     "releases": ("SELECT min(key) FROM releases WHERE key >= ?", "SELECT * FROM releases WHERE key = ?"),
     "decisions": ("SELECT min(key) FROM decisions WHERE key >= ?", "SELECT * FROM decisions WHERE key = ?"),
+    "sessions": ("SELECT min(key) FROM sessions WHERE key >= ?", "SELECT * FROM sessions WHERE key = ?"),
+    "session_parts": ("SELECT min(key) FROM session_parts WHERE key >= ?", "SELECT * FROM session_parts WHERE key = ?"),
+    "ended_sessions": (
+        "SELECT min(key) FROM ended_sessions WHERE key >= ?",
+        "SELECT * FROM ended_sessions WHERE key = ?",
+    ),
 }
 INSERT = {
     "requests": "INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?)",
     "traces": "INSERT INTO traces VALUES (?, ?, ?)",
     "releases": "INSERT INTO releases VALUES (?, ?, ?, ?)",
     "decisions": "INSERT INTO decisions VALUES (?, ?, ?)",
+    "sessions": "INSERT INTO sessions VALUES (?, ?, ?)",
+    "session_parts": "INSERT INTO session_parts VALUES (?, ?, ?)",
+    "ended_sessions": "INSERT INTO ended_sessions VALUES (?, ?, ?)",
 }
 SMALL = {
     "SELECT seq, part FROM done": "INSERT INTO done VALUES (?, ?)",

@@ -4,7 +4,10 @@ The tables of the journal and all that is ever written to them.
 Pure: a statement is its text and its parameters; `store` carries them out, many in one transaction.
 """
 
+from msgspec import Struct
+
 from service.journal.records import Release, StoredDecision, StoredRequest, TraceState, checksum, encode
+from service.journal.session_records import EndedSession, StoredPart, StoredSession
 
 Parameter = int | str | bytes
 Statement = tuple[str, tuple[Parameter, ...]]
@@ -19,6 +22,9 @@ CREATE TABLE IF NOT EXISTS traces (key INTEGER PRIMARY KEY, checksum INTEGER, bo
 CREATE TABLE IF NOT EXISTS releases (
     key INTEGER PRIMARY KEY, checksum INTEGER, body BLOB, is_settled INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE IF NOT EXISTS decisions (key INTEGER PRIMARY KEY, checksum INTEGER, body BLOB);
+CREATE TABLE IF NOT EXISTS sessions (key INTEGER PRIMARY KEY, checksum INTEGER, body BLOB);
+CREATE TABLE IF NOT EXISTS session_parts (key INTEGER PRIMARY KEY, checksum INTEGER, body BLOB);
+CREATE TABLE IF NOT EXISTS ended_sessions (key INTEGER PRIMARY KEY, checksum INTEGER, body BLOB);
 CREATE TABLE IF NOT EXISTS levels (name TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;
 """
 RECORDS = {
@@ -26,6 +32,9 @@ RECORDS = {
     "traces": "SELECT key, checksum, body, 0 FROM traces",
     "releases": "SELECT key, checksum, body, 0 FROM releases",
     "decisions": "SELECT key, checksum, body, 0 FROM decisions",
+    "sessions": "SELECT key, checksum, body, 0 FROM sessions",
+    "session_parts": "SELECT key, checksum, body, 0 FROM session_parts",
+    "ended_sessions": "SELECT key, checksum, body, 0 FROM ended_sessions",
 }
 """Everything that has a checksum: key, checksum, bytes, number of items."""
 REMOVE = {
@@ -33,6 +42,9 @@ REMOVE = {
     "traces": "DELETE FROM traces WHERE key = ?",
     "releases": "DELETE FROM releases WHERE key = ?",
     "decisions": "DELETE FROM decisions WHERE key = ?",
+    "sessions": "DELETE FROM sessions WHERE key = ?",
+    "session_parts": "DELETE FROM session_parts WHERE key = ?",
+    "ended_sessions": "DELETE FROM ended_sessions WHERE key = ?",
 }
 PASSED_ON = b""
 """The part of a request that leaves as it came, beside the parts of its traces."""
@@ -43,6 +55,8 @@ SINCE = "since"
 """Wall time from which on nothing that was accepted is missing here."""
 REPLICAS = "replicas"
 """Wall time of the last change of the set of replicas."""
+SESSIONS_SINCE = "sessions_since"
+"""The same for sessions, which may have been switched on later."""
 MARK = "mark:"
 """Prefix of what happened to all traces that were open at some service time."""
 
@@ -102,6 +116,47 @@ def add_decision(key: int, decision: StoredDecision) -> Statement:
 
 def remove_decisions(through: int) -> Statement:
     return "DELETE FROM decisions WHERE key <= ?", (through,)
+
+
+def put_session(key: int, session: StoredSession) -> Statement:
+    return "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?)", _record(key, session)
+
+
+def remove_session(key: int) -> Statement:
+    return REMOVE["sessions"], (key,)
+
+
+def put_part(key: int, part: StoredPart) -> Statement:
+    return "INSERT OR REPLACE INTO session_parts VALUES (?, ?, ?)", _record(key, part)
+
+
+def remove_part(key: int) -> Statement:
+    return REMOVE["session_parts"], (key,)
+
+
+def add_ended(key: int, session: EndedSession) -> Statement:
+    return "INSERT INTO ended_sessions VALUES (?, ?, ?)", _record(key, session)
+
+
+def remove_ended(through: int) -> Statement:
+    return "DELETE FROM ended_sessions WHERE key <= ?", (through,)
+
+
+def drop_sessions() -> list[Statement]:
+    """
+    Nothing is known of sessions any longer.
+    """
+    return [
+        ("DELETE FROM sessions", ()),
+        ("DELETE FROM session_parts", ()),
+        ("DELETE FROM ended_sessions", ()),
+        ("DELETE FROM levels WHERE name = ?", (SESSIONS_SINCE,)),
+    ]
+
+
+def _record(key: int, record: Struct) -> tuple[Parameter, ...]:
+    body = encode(record)
+    return key, checksum(body, key), body
 
 
 def set_level(name: str, value: int) -> Statement:

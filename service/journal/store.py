@@ -28,6 +28,7 @@ from service.journal.records import (
     decode,
 )
 from service.journal.salvage import salvage
+from service.journal.session_records import EndedSession, StoredPart, StoredSession
 from service.journal.statements import ALIVE, PAGE_SIZE, RECORDS, REMOVE, TABLES, Statement
 from service.journal.wal import count_lost_commits
 from service.pipeline import Signal
@@ -80,6 +81,9 @@ class Contents(Struct, frozen=True):
     traces: dict[int, TraceState]
     releases: dict[int, StoredRelease]
     decisions: dict[int, StoredDecision]
+    sessions: dict[int, StoredSession]
+    session_parts: dict[int, StoredPart]
+    ended_sessions: dict[int, EndedSession]
     done: set[tuple[int, bytes]]
     levels: dict[str, int]
     last_seq: int
@@ -182,6 +186,9 @@ class JournalStore:
             traces=traces,
             releases={key: StoredRelease(release, bool(settled[key])) for key, release in releases.items()},
             decisions=self._bodies("SELECT key, body FROM decisions ORDER BY key", StoredDecision),
+            sessions=self._bodies("SELECT key, body FROM sessions ORDER BY key", StoredSession),
+            session_parts=self._bodies("SELECT key, body FROM session_parts ORDER BY key", StoredPart),
+            ended_sessions=self._bodies("SELECT key, body FROM ended_sessions ORDER BY key", EndedSession),
             done=done,
             levels=levels,
             last_seq=max(last_seq or 0, *(seq for seq, _ in done), *(state.through for state in traces.values()), 0),

@@ -107,6 +107,7 @@ class Closer:
         finally:
             trace.is_closing = False
             departure.end(trace)
+            self._sessions.keep_to_limits()
             if (closing := self._closings.pop(trace.trace_id, None)) is not None:
                 closing.set()
         self._recorder.scoring_took(self._clock.monotonic_ns() - started_ns)
@@ -177,6 +178,7 @@ class Closer:
         departure.end(trace)
         self._sessions.note_unscored(trace.evidence.spans.values())
         self.forget(trace)
+        self._sessions.keep_to_limits()
 
     def drop(self, trace: BufferedTrace) -> None:
         """

@@ -70,7 +70,7 @@ class Journalled:
         self._recorder = recorder
         self._clock = clock
         self._writer = JournalWriter(store, settings.fsync, recorder, clock)
-        self.ledger = Ledger(self._writer.put)
+        self.ledger = Ledger(self.put)
         self.contents = store.contents()
         self.is_intact = not store.damaged
         self._last_seq = self.taken_seq = self.contents.last_seq
@@ -80,6 +80,7 @@ class Journalled:
         self.offset_ns: Final = self.contents.alive_ns - clock.monotonic_ns()
         self._alive_ns = self.contents.alive_ns
         self._is_stopping = False
+        self._with_next: list[Statement] = []
         self._marks: dict[CoverageReason, int] = {}
         """Not yet written: refusals come by the thousand."""
         self.ledger.resume(
@@ -103,6 +104,19 @@ class Journalled:
             since_ns = self._clock.now_ns()
             self._writer.put(set_level(SINCE, since_ns))
         return since_ns
+
+    def put(self, *statements: Statement) -> int:
+        """
+        Write *statements* in one transaction; gives the position that `may_leave` is asked about.
+        """
+        together, self._with_next = [*self._with_next, *statements], []
+        return self._writer.put(*together)
+
+    def with_next(self, *statements: Statement) -> None:
+        """
+        Write *statements* in one transaction with what is put next.
+        """
+        self._with_next += statements
 
     def start(self) -> None:
         """
@@ -204,11 +218,24 @@ class Journalled:
         if is_decided or not self._is_stopping:
             self.ledger.settled(claim, release)
 
+    def free_settled(self, release: int, *, is_decided: bool) -> None:
+        """
+        The same for a release that belongs to no trace: nothing of it is needed any longer.
+        """
+        if is_decided or not self._is_stopping:
+            self.put(remove_release(release))
+
     def settlement(self, claim: Claim, release: int) -> Settlement:
         """
         Follows a release of an earlier process, which is durable.
         """
         return Settlement(lambda is_decided: self.settled(claim, release, is_decided=is_decided))
+
+    def free_settlement(self, release: int) -> Settlement:
+        """
+        The same for a release that belongs to no trace.
+        """
+        return Settlement(lambda is_decided: self.free_settled(release, is_decided=is_decided))
 
     def passed(self, seq: int, parts: Iterable[bytes], *, is_decided: bool) -> None:
         """
@@ -222,7 +249,7 @@ class Journalled:
         remembered = [] if decision is None else [self._remember(trace.trace_id, decision)]
         claim = self.claims.pop(trace.trace_id, None)
         if claim is None:
-            self._writer.put(*remembered)
+            self.put(*remembered)
         else:
             state = self.state(trace, through=self.taken_seq, is_forgotten=True)
             self.ledger.forgotten(claim, state, *remembered)
@@ -246,6 +273,7 @@ class Journalled:
         self._marks[reason] = now_ns
 
     def tick(self, now_ns: int) -> None:
+        self.put()
         while self._marks:
             reason, at_ns = self._marks.popitem()
             self._writer.put(set_level(MARK + reason, at_ns + self.offset_ns))
@@ -258,6 +286,7 @@ class Journalled:
         self._writer.put(*map(remove_release, keys))
 
     async def flush(self) -> None:
+        self.put()
         await self._writer.flush()
 
     async def requests(self) -> AsyncIterator[StoredRequest]:

@@ -15,8 +15,8 @@ from service.clock import Clock
 from service.evidence import Trigger
 from service.pipeline import Signal
 from service.processor.delivery import Delivery
-from service.processor.durability import NO_DEPARTURE, Departure
-from service.processor.outbox import Outbox
+from service.processor.durability import NO_DEPARTURE
+from service.processor.outbox import Outbox, Settlement
 from service.processor.settings import ProcessorSettings
 from service.processor.signals import EVENT_NAME, early_attributes, event_attributes
 from service.scoring.assessment import Assessment
@@ -50,6 +50,20 @@ class Observer(Protocol):
         ...
 
 
+class OwnDeparture(Protocol):
+    """
+    What is told of all that we make ourselves.
+    """
+
+    @property
+    def settlement(self) -> Settlement | None: ...
+    def note_own(self, signal: Signal, origin: Origin, items: Sequence[bytes]) -> None:
+        """
+        Log records or spans of our own leave.
+        """
+        ...
+
+
 class Outputs:
     """
     Sends what scoring made of an occurrence.
@@ -76,7 +90,7 @@ class Outputs:
         self._scope_header = scope_header(SCOPE_NAME, version)
         self._observers = list(observers)
 
-    def send(self, scored: Scored, *, root_left: bool, departure: Departure = NO_DEPARTURE) -> None:
+    def send(self, scored: Scored, *, root_left: bool, departure: OwnDeparture = NO_DEPARTURE) -> None:
         """
         Send events, counts and, if the root did not leave with attributes, an evaluation span.
         """
@@ -130,7 +144,7 @@ class Outputs:
             span_id=span.span_id,
         )
 
-    def _send_events(self, scored: Scored, span: CanonicalSpan, departure: Departure) -> None:
+    def _send_events(self, scored: Scored, span: CanonicalSpan, departure: OwnDeparture) -> None:
         if self._events is not None and scored.deliveries:
             self._add_events(span, scored.deliveries, scored.attributes, departure)
 
@@ -139,7 +153,7 @@ class Outputs:
         span: CanonicalSpan,
         deliveries: Sequence[Delivery],
         attributes: Attributes,
-        departure: Departure = NO_DEPARTURE,
+        departure: OwnDeparture = NO_DEPARTURE,
     ) -> None:
         assert self._events is not None
         now_ns = self._clock.now_ns()
@@ -157,7 +171,7 @@ class Outputs:
         departure.note_own(Signal.LOGS, origin, records)
         self._events.add(origin, records, self._clock.monotonic_ns(), departure.settlement)
 
-    def _send_span(self, scored: Scored, parent: CanonicalSpan, departure: Departure) -> None:
+    def _send_span(self, scored: Scored, parent: CanonicalSpan, departure: OwnDeparture) -> None:
         now_ns = self._clock.now_ns()
         identity = scored.deliveries[0].idempotency_id
         span = encode_span(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from service.buffer.trace_buffer import BufferedTrace
-from service.journal.ledger import Claim
+from service.journal.ledger import OF_SESSIONS, Claim
 from service.journal.records import DIGEST_SIZE, Release, SpanPart, TraceState
 from service.journal.store import Contents
 from service.processor.outbox import Settlement
@@ -83,6 +83,8 @@ class PastTraces:
         """Releases of traces that nothing is known of."""
         for key, stored in contents.releases.items():
             past = self.by_key.get(stored.release.trace)
+            if stored.release.trace == OF_SESSIONS:
+                continue
             if past is None:
                 self.orphans.append(key)
                 continue

@@ -283,7 +283,7 @@ class Processor:
         await self.settle()
         if not self._journal.keeps_traces:
             await self._end_traces()
-        self._sessions.shutdown()
+            self._sessions.shutdown()
         for outbox in self._outboxes.values():
             outbox.flush()
         await self._journal.flush()

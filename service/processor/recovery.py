@@ -20,7 +20,7 @@ from service.buffer.decision_cache import Decision, DecisionCache
 from service.buffer.trace_buffer import ReadSpan, TraceBuffer
 from service.clock import Clock
 from service.evidence import CoverageReason
-from service.journal.ledger import Claim
+from service.journal.ledger import OF_SESSIONS, Claim
 from service.journal.records import Release, StoredRequest
 from service.journal.statements import MARK, PASSED_ON, REPLICAS
 from service.pipeline import Signal
@@ -30,6 +30,7 @@ from service.processor.outbox import Outbox, Settlement
 from service.processor.past import PastTrace, PastTraces, SpansAgain
 from service.processor.reading import Reader
 from service.processor.release import Annotator
+from service.processor.sessions import SessionTracker
 from service.processor.settings import ProcessorSettings
 from service.telemetry.recorder import LateAction, Recorder
 
@@ -69,8 +70,10 @@ class Recovery:
         origins: OriginTable,
         recorder: Recorder,
         clock: Clock,
+        sessions: SessionTracker,
     ) -> None:
         self._journal = journal
+        self._sessions = sessions
         self._settings = settings
         self._buffer = buffer
         self._decisions = decisions
@@ -117,6 +120,7 @@ class Recovery:
                 self._buffer.restore(past.trace)
                 self._journal.claims[past.trace.trace_id] = past.claim
         self._journal.remove_releases(self._pasts.orphans)
+        self._sessions.recover()
 
     async def _wait_for_room(self) -> None:
         """
@@ -231,6 +235,9 @@ class Recovery:
         What was made by us leaves behind the spans; from now on settlements may be told.
         """
         now_ns = self._clock.monotonic_ns()
+        for key, stored in self._journal.contents.releases.items():
+            if stored.release.trace == OF_SESSIONS:
+                self._own_again(stored.release, self._journal.free_settlement(key), now_ns)
         for past in self._pasts.by_key.values():
             for again in past.releases:
                 self._own_again(again.release, again.settlement, now_ns)

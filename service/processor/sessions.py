@@ -15,6 +15,7 @@ from service.clock import Clock
 from service.evidence import Partition, Trigger
 from service.processor.delivery import latest_revision, plan_deliveries
 from service.processor.outputs import Outputs, Scored
+from service.processor.session_journal import NO_SESSION_JOURNAL, SessionDeparture, SessionDurability
 from service.processor.signals import assessment_attributes
 from service.scoring.assessment import Assessment, Assessor
 from service.session_evidence import SessionKey
@@ -36,6 +37,12 @@ class SessionTracker(Protocol):
     def take(self, assessment: Assessment) -> None:
         """
         A trace, or attribute-root subtree, was closed and assessed.
+        """
+        ...
+
+    def keep_to_limits(self) -> None:
+        """
+        All that the closing of a trace leads to was told: sessions that grew over a limit are scored.
         """
         ...
 
@@ -75,6 +82,12 @@ class SessionTracker(Protocol):
         """
         ...
 
+    def recover(self) -> None:
+        """
+        Take up what an earlier process left in the journal.
+        """
+        ...
+
 
 class NoSessions:
     """
@@ -84,6 +97,7 @@ class NoSessions:
     size = 0
 
     def take(self, assessment: Assessment) -> None: ...
+    def keep_to_limits(self) -> None: ...
     def note_unscored(self, spans: Iterable[CanonicalSpan]) -> None: ...
     def annotation_changed(self, session_id: str) -> None: ...
     def close_next(self, now_ns: int) -> bool:
@@ -97,6 +111,7 @@ class NoSessions:
         return False
 
     def shutdown(self) -> None: ...
+    def recover(self) -> None: ...
 
 
 NO_SESSIONS = NoSessions()
@@ -108,13 +123,22 @@ class Sessions:
     """
 
     def __init__(
-        self, store: SessionStore, *, assessor: Assessor, outputs: Outputs, recorder: Recorder, clock: Clock
+        self,
+        store: SessionStore,
+        *,
+        assessor: Assessor,
+        outputs: Outputs,
+        recorder: Recorder,
+        clock: Clock,
+        journal: SessionDurability = NO_SESSION_JOURNAL,
     ) -> None:
         self._store = store
         self._assessor = assessor
         self._outputs = outputs
         self._recorder = recorder
         self._clock = clock
+        self._journal = journal
+        self._grown: dict[SessionKey, Session] = {}
 
     @property
     def size(self) -> int:
@@ -123,15 +147,22 @@ class Sessions:
 
     def take(self, assessment: Assessment) -> None:
         """
-        A trace was closed; a session that grew over a limit is scored now.
+        A trace was closed; what it hands over is written together with its closing.
         """
         part = assessment.session_part
-        if part is None:
-            return
-        session = self._store.add(part, self._clock.monotonic_ns())
-        limit = self._store.limit_of(session)
-        if limit is not None:
-            self._close(session, limit)
+        if part is not None:
+            self._grown[part.key] = self._store.add(part, self._clock.monotonic_ns())
+            self._journal.changed(self._store.take_changes())
+
+    def keep_to_limits(self) -> None:
+        """
+        Score sessions that grew over a limit.
+        """
+        while self._grown:
+            _, session = self._grown.popitem()
+            limit = self._store.limit_of(session)
+            if limit is not None:
+                self._close(session, limit)
         self._evict_surplus()
 
     def note_unscored(self, spans: Iterable[CanonicalSpan]) -> None:
@@ -141,7 +172,7 @@ class Sessions:
         keys = {SessionKey(span.origin.service_name, span.session_id) for span in spans if span.session_id}
         for key in sorted(keys):
             self._store.release_evidence(key, self._clock.monotonic_ns())
-        self._evict_surplus()
+        self._journal.changed(self._store.take_changes())
 
     def annotation_changed(self, session_id: str) -> None:
         """
@@ -154,6 +185,7 @@ class Sessions:
         Score one session that is due; False if none is.
         """
         due = self._store.next_due(now_ns)
+        self._journal.changed(self._store.take_changes())
         if due is None:
             return False
         self._close(due.session, due.trigger)
@@ -163,7 +195,9 @@ class Sessions:
         """
         Drop the evidence of the session that ended longest ago.
         """
-        return self._store.forget_kept()
+        has_forgotten = self._store.forget_kept()
+        self._journal.changed(self._store.take_changes())
+        return has_forgotten
 
     def evict_oldest(self) -> bool:
         """
@@ -182,22 +216,34 @@ class Sessions:
         for session in self._store.open_sessions():
             self._close(session, Trigger.SHUTDOWN)
 
+    def recover(self) -> None:
+        """
+        Take up what an earlier process left. One that ended before it kept a session to its limits is made up for.
+        """
+        past = self._journal.past()
+        self._store.restore(past.sessions, past.ended)
+        self._grown = {session.key: session for session in past.sessions}
+        self.keep_to_limits()
+
     def _evict_surplus(self) -> None:
         while (session := self._store.surplus()) is not None:
             self._close(session, Trigger.EVICTION)
+        self._journal.changed(self._store.take_changes())
 
     def _close(self, session: Session, trigger: Trigger) -> None:
         """
         A fault of ours in scoring one session must not keep others from being scored; it is told.
         """
+        departure = self._journal.departure()
         try:
             if session.parts:
-                self._deliver(session, trigger)
+                self._deliver(session, trigger, departure)
         except Exception:
             _logger.exception("scoring a session failed")
         self._store.close(session, trigger, self._clock.monotonic_ns())
+        departure.end(self._store.take_changes())
 
-    def _deliver(self, session: Session, trigger: Trigger) -> None:
+    def _deliver(self, session: Session, trigger: Trigger, departure: SessionDeparture) -> None:
         assessment = self._assessor.assess_session(session.evidence(trigger))
         if not assessment.is_eligible:
             return
@@ -218,4 +264,5 @@ class Sessions:
         self._recorder.triggered(
             trigger, coverage, partition=Partition.SESSION, spans=session.span_count, age_ns=age_ns
         )
-        self._outputs.send(Scored(assessment, deliveries, trigger, revision, attributes, revisions), root_left=False)
+        scored = Scored(assessment, deliveries, trigger, revision, attributes, revisions)
+        self._outputs.send(scored, root_left=False, departure=departure)

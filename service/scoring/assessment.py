@@ -140,7 +140,7 @@ class Assessor:
         latest = session.parts[-1]
         return Assessment(
             partition=Partition.SESSION,
-            occurrence=session.key.occurrence,
+            occurrence=session.occurrence,
             trace=CanonicalTrace(spans=(), shape=None, session_id=session.key.session_id, agent_span=latest.agent),
             evidence=evidence,
             facts=facts,

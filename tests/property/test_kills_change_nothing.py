@@ -23,7 +23,9 @@ from service.pipeline import SendOutcome
 SETTINGS: dict[str, Any] = {
     "trace_timeout": "1000s",
     "span_limit": 9,
-    "session": {"enabled": True, "idle_timeout": "800s", "max_traces_per_session": 2},
+    "session": {"enabled": True, "idle_timeout": "800s", "max_sessions": 50},
+    "num_traces": 50,
+    "decision_cache": {"size": 50},
     "expectations": [
         {
             "name": "plan",

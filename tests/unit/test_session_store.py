@@ -228,7 +228,7 @@ def test_a_session_is_a_plain_value_that_another_process_can_take_up() -> None:
     store.add(turn(1, start=200), 0)
     (session,) = store.sessions()
 
-    later.restore(deepcopy(session))
+    later.restore([deepcopy(session)])
     resumed = later.add(turn(2), 5)
 
     assert msgspec.msgpack.encode(session)
