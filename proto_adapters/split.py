@@ -27,6 +27,7 @@ from proto_adapters.lean_schema import (
     parse_span_head,
     parse_span_ids,
 )
+from proto_adapters.wire import has_too_many_groups
 
 TRACE_ID_SIZE = 16
 SPAN_ID_SIZE = 8
@@ -214,6 +215,9 @@ def count_items(request: bytes) -> int:
 
 
 def _resources(request: bytes) -> list[ResourceGroup]:
+    if has_too_many_groups(request):
+        message = "too many resources and scopes in one request"
+        raise UndecodableRequest(message)
     try:
         return list(parse_request(request).resources)
     except DecodeError as error:

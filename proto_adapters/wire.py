@@ -22,6 +22,8 @@ _UINT64 = (1 << 64) - 1
 
 LARGE_SPAN = 64 * 1024
 """Bytes; smaller spans cannot hold enough records to matter."""
+MAX_GROUPS = 50_000
+"""Resources and scopes of one request; a Collector's batch has some thousand spans."""
 MAX_RECORDS = 8_192
 """Fields, attributes, events and links together; SDKs stop at 128 of each unless told otherwise."""
 
@@ -129,6 +131,40 @@ def is_overgrown(span: bytes) -> bool:
     except MalformedWire:
         return False
     return True
+
+
+def has_too_many_groups(request: bytes) -> bool:
+    """
+    Whether a request has more resources and scopes than it is worth to take apart.
+
+    Asked before parsing: thirty million empty groups fit in a request, and each costs a message in memory.
+    """
+    seen = 0
+    try:
+        for resource in _flat_records(request, 0, len(request)):
+            seen += 1
+            if resource.number == 1 and resource.wire_type == LEN:
+                for _ in _flat_records(request, resource.payload, resource.end):
+                    seen += 1
+                    if seen > MAX_GROUPS:
+                        return True
+            if seen > MAX_GROUPS:
+                return True
+    except MalformedWire:
+        return False
+    return False
+
+
+def _flat_records(data: bytes, start: int, end: int) -> Iterator[Record]:
+    """
+    Like `records`, but the records in a group stand beside it: never more work than was asked for.
+    """
+    while start < end:
+        record = _short_record_at(data, start) or _record_at(data, start)
+        if record.end > end:
+            return
+        yield record
+        start = record.end
 
 
 def _short_record_at(data: bytes, start: int) -> Record | None:

@@ -1,7 +1,8 @@
 """
 Coverage-guided fuzzing of one target, by hand: `python tests/fuzz/fuzz_with_atheris.py TARGET [libFuzzer options]`.
 
-Needs atheris, which is no dependency of the suite. What it finds belongs into the corpus of the target.
+Needs atheris, which is no dependency of the suite. What it learns is kept in `tests/output/fuzz`; what makes a target
+fail belongs into the corpus.
 """
 
 import logging
@@ -20,7 +21,9 @@ def main() -> None:
         from fuzz.fuzz_targets import CORPUS, TARGETS
     name = sys.argv.pop(1)
     target = TARGETS[name]
-    atheris.Setup([*sys.argv, str(CORPUS / name)], lambda data: target(data) and None)
+    found = ROOT / "tests" / "output" / "fuzz" / name
+    found.mkdir(parents=True, exist_ok=True)
+    atheris.Setup([*sys.argv, str(found), str(CORPUS / name)], lambda data: target(data) and None)
     atheris.Fuzz()
 
 
