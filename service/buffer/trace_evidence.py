@@ -48,7 +48,7 @@ class TraceEvidence:
     The distinct spans and log completions of one trace, as canonical values.
     """
 
-    __slots__ = ("_digests", "_fresh", "_logs", "_undecodable", "_versions", "copy_count", "size", "spans")
+    __slots__ = ("_counting", "_digests", "_fresh", "_logs", "_undecodable", "_versions", "copy_count", "size", "spans")
 
     def __init__(self) -> None:
         self.spans: dict[bytes, CanonicalSpan] = {}
@@ -58,7 +58,10 @@ class TraceEvidence:
         """Distinct copies of spans, readable or not."""
         self._digests: dict[bytes, bytes] = {}
         self._fresh: dict[bytes, bytes] = {}
-        self._versions: dict[bytes, list[SpanVersion]] = {}
+        self._versions: dict[bytes, dict[bytes, SpanVersion]] = {}
+        """Of spans with differing copies: by span id, then by digest."""
+        self._counting: dict[bytes, SpanVersion] = {}
+        """The one of them that counts."""
         self._logs: dict[bytes, LogCompletion] = {}
         self._undecodable: set[bytes] = set()
 
@@ -72,7 +75,7 @@ class TraceEvidence:
 
     @property
     def has_conflicts(self) -> bool:
-        return any(choose_version(versions)[1] for versions in self._versions.values())
+        return any(choose_version(versions.values())[1] for versions in self._versions.values())
 
     def copies(self) -> Iterator[CanonicalSpan]:
         """
@@ -80,7 +83,7 @@ class TraceEvidence:
         """
         for span_id, span in self.spans.items():
             versions = self._versions.get(span_id)
-            yield from (version.span for version in versions) if versions else (span,)
+            yield from (version.span for version in versions.values()) if versions else (span,)
 
     def observe(self, span: CanonicalSpan, digest: bytes, raw: bytes) -> bool:
         """
@@ -98,13 +101,18 @@ class TraceEvidence:
 
     def _observe_version(self, span: CanonicalSpan, digest: bytes, raw: bytes) -> bool:
         span_id = span.span_id
-        first = SpanVersion(self._digests[span_id], self.spans[span_id], self._fresh.get(span_id))
-        versions = self._versions.setdefault(span_id, [first])
-        if any(version.digest == digest for version in versions):
+        versions = self._versions.get(span_id)
+        if versions is None:
+            first = SpanVersion(self._digests[span_id], self.spans[span_id], self._fresh.get(span_id))
+            versions = self._versions[span_id] = {first.digest: first}
+            self._counting[span_id] = first
+        if digest in versions:
             return False
-        versions.append(SpanVersion(digest, span, raw))
+        version = versions[digest] = SpanVersion(digest, span, raw)
         self.copy_count += 1
-        self.spans[span_id] = choose_version(versions)[0].span
+        if version.rank < self._counting[span_id].rank:
+            self._counting[span_id] = version
+            self.spans[span_id] = span
         self.size += SPAN_EVIDENCE_BYTES + len(raw)
         return True
 
