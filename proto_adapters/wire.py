@@ -137,8 +137,11 @@ def has_too_many_groups(request: bytes) -> bool:
     """
     Whether a request has more resources and scopes than it is worth to take apart.
 
-    Asked before parsing: thirty million empty groups fit in a request, and each costs a message in memory.
+    Asked before parsing: thirty million empty groups fit in a request, and each costs a message in memory. Small
+    requests have no room for so many.
     """
+    if len(request) <= MAX_GROUPS:
+        return False
     seen = 0
     try:
         for resource in _flat_records(request, 0, len(request)):
