@@ -40,7 +40,7 @@ class _Answers:
         return ExportTraceServiceResponse(partial_success=partial).SerializeToString()
 
 
-def _services(export: Callable[[bytes, Context], bytes]) -> Iterator[grpc.GenericRpcHandler]:
+def _services(export: Callable[[bytes, Context], bytes]) -> Iterator[grpc.GenericRpcHandler[bytes, bytes]]:
     for name in SERVICES.values():
         method = grpc.unary_unary_rpc_method_handler(export)
         yield grpc.method_handlers_generic_handler(name, {"Export": method})
@@ -51,7 +51,7 @@ def downstream() -> Iterator[str]:
     """
     Such a next hop on a free loopback port; its address.
     """
-    server = grpc.server(ThreadPoolExecutor(4), handlers=tuple(_services(_Answers().export)))
+    server = grpc.server(ThreadPoolExecutor(4), handlers=list(_services(_Answers().export)))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:

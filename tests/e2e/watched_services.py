@@ -54,15 +54,18 @@ def watched_services(directory: Path) -> Iterator[WatchedServices]:
     with ExitStack() as stack:
         taken = stack.enter_context(downstream())
         nowhere = f"127.0.0.1:{free_port()}"
-        blocks = (
-            ("well", {**SCORING, **stores(directory)}, taken, {}),
-            ("narrow", NARROW, taken, {"retry_on_failure": {"initial_interval": "200ms"}}),
-            ("dead-end", DEAD_END, nowhere, SHORT_QUEUE),
+        retrying = {"retry_on_failure": {"initial_interval": "200ms"}}
+        well, narrow, dead_end = (
+            stack.enter_context(_service(directory / name, block, target, exporter))
+            for name, block, target, exporter in (
+                ("well", {**SCORING, **stores(directory)}, taken, {}),
+                ("narrow", NARROW, taken, retrying),
+                ("dead-end", DEAD_END, nowhere, SHORT_QUEUE),
+            )
         )
-        senders = [stack.enter_context(_service(directory / name, *block)) for name, *block in blocks]
-        targets = [sender.metrics for sender in senders]
+        targets = [sender.metrics for sender in (well, narrow, dead_end)]
         watcher = stack.enter_context(prometheus(directory / "prometheus", targets))
-        yield WatchedServices(*senders, watcher, directory)
+        yield WatchedServices(well, narrow, dead_end, watcher, directory)
 
 
 def stores(directory: Path) -> Settings:
