@@ -2,8 +2,10 @@
 What works but is unwise: said at start and by `toolscore validate`, never a reason not to start. Pure.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 
+from proto_adapters.tool_names import comparison_key
 from service.config.exporters import ConsoleExporterConfig, QueueConfig, RetryConfig
 from service.config.listeners import listeners
 from service.config.problems import Problem, path_text
@@ -21,6 +23,7 @@ def advice(config: Config) -> list[Problem]:
         *_unheard_results(config),
         *_possible_losses(config),
         *_idle_settings(config),
+        *_colliding_names(config),
     ]
 
 
@@ -97,3 +100,27 @@ def _idle_queue_settings(exporter: str, queue: QueueConfig) -> Iterator[Problem]
         if getattr(queue, key):
             path = path_text(("exporters", exporter, "sending_queue", key))
             yield path, "has no effect with mode: hold; a request is acknowledged when its spans are held"
+
+
+def _colliding_names(config: Config) -> Iterator[Problem]:
+    scoring = config.tool_scoring
+    block = scoring.tool_selection_accuracy
+    lists = [("tool_selection_accuracy::expected_tools", block.expected_tools or ())] + [
+        (f"expectations[{number}]::expected_tools", [tool.name for tool in entry.expected_tools or ()])
+        for number, entry in enumerate(scoring.expectations)
+    ]
+    for path, names in lists:
+        for together in _together(names):
+            yield (
+                f"processors::tool_scoring::{path}",
+                f"{' and '.join(together)} are one name without case and separators",
+            )
+
+
+def _together(names: Iterable[str]) -> Iterator[list[str]]:
+    """
+    Different spellings that selection compares as one name (decision D1).
+    """
+    for _, spellings in groupby(sorted(set(names), key=lambda name: (comparison_key(name), name)), comparison_key):
+        if len(together := list(spellings)) > 1:
+            yield together

@@ -287,3 +287,17 @@ class ToolScoringConfig(Block):
         if self.decision_cache.size < self.num_traces:
             raise ValueError("decision_cache.size should not be smaller than num_traces")
         return self
+
+    @model_validator(mode="after")
+    def _names_of_evaluations_are_distinct(self) -> "ToolScoringConfig":
+        metric_name = self.tool_selection_accuracy.metric_name
+        if metric_name in set(Metric):
+            message = f"tool_selection_accuracy.metric_name: {metric_name} is the name of another metric"
+            raise ValueError(message)
+        for entry in self.expectations:
+            if taken := {metric_name, *Metric} & set(entry.evaluation_names):
+                message = (
+                    f"expectations: {min(taken)} in {entry.name} is the name of a metric; name the condition otherwise"
+                )
+                raise ValueError(message)
+        return self

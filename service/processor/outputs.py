@@ -18,7 +18,7 @@ from service.processor.delivery import Delivery
 from service.processor.durability import NO_DEPARTURE
 from service.processor.outbox import Outbox, Settlement
 from service.processor.settings import ProcessorSettings
-from service.processor.signals import EVENT_NAME, early_attributes, event_attributes
+from service.processor.signals import EVENT_NAME, early_attributes, event_attributes, session_attributes
 from service.scoring.assessment import Assessment
 from service.telemetry.recorder import Recorder, Subject
 
@@ -146,7 +146,8 @@ class Outputs:
 
     def _send_events(self, scored: Scored, span: CanonicalSpan, departure: OwnDeparture) -> None:
         if self._events is not None and scored.deliveries:
-            self._add_events(span, scored.deliveries, scored.attributes, departure)
+            facts = {**scored.attributes, **session_attributes(scored.assessment)}
+            self._add_events(span, scored.deliveries, facts, departure)
 
     def _add_events(
         self,

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from proto_adapters.canonical import Attributes, AttributeValue
 from service.evaluation import Evaluation, Status
-from service.evidence import Coverage, Trigger
+from service.evidence import Coverage, Partition, Trigger
 from service.processor.delivery import Delivery, is_deliverable
 from service.scoring.assessment import Assessment
 
@@ -45,6 +45,16 @@ def early_attributes(assessment: Assessment) -> dict[str, AttributeValue]:
     attributes["toolscore.partition"] = str(assessment.partition)
     attributes["toolscore.shape"] = "+".join(assessment.evidence.shapes)
     return attributes | dict(_expectation_attributes(assessment.evaluations))
+
+
+def session_attributes(assessment: Assessment) -> dict[str, AttributeValue]:
+    """
+    What events on a session tell beside that: which one it was, whatever the spans call their attribute.
+    """
+    session_id = assessment.trace.session_id
+    if assessment.partition is not Partition.SESSION or session_id is None:
+        return {}
+    return {"gen_ai.conversation.id": session_id}
 
 
 def _closing_attributes(trigger: Trigger, coverage: Coverage) -> dict[str, AttributeValue]:

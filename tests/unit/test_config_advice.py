@@ -50,6 +50,18 @@ def test_the_default_configuration_needs_no_advice() -> None:
             id="spans held for nobody",
         ),
         pytest.param(
+            "processors: {tool_scoring: {tool_selection_accuracy: {expected_tools: [log_in, x, login]}}}",
+            f"{SCORING}::tool_selection_accuracy::expected_tools",
+            "log_in and login are one name without case and separators",
+            id="spellings of one name",
+        ),
+        pytest.param(
+            "processors: {tool_scoring: {expectations: [{name: e, expected_tools: [getWeather, get_weather]}]}}",
+            f"{SCORING}::expectations[0]::expected_tools",
+            "getWeather and get_weather are one name without case and separators",
+            id="spellings of one name in an entry",
+        ),
+        pytest.param(
             "exporters: {otlp: {endpoint: 'c:1', retry_on_failure: {max_elapsed_time: 300s}}}",
             "exporters::otlp::retry_on_failure",
             "with mode: hold spans are lost when retries end; max_elapsed_time: 0s keeps them",

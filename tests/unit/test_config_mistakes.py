@@ -51,6 +51,29 @@ SCORING = "processors::tool_scoring"
             id="key of a condition",
         ),
         pytest.param(
+            _scoring(
+                "expectations: [{name: a, conditions: [{condition_type: tools_called, tools: [x], name: redundancy}]}]"
+            ),
+            SCORING,
+            "expectations: redundancy in a is the name of a metric; name the condition otherwise",
+            id="condition with the name of a metric",
+        ),
+        pytest.param(
+            _scoring(
+                "tool_selection_accuracy: {metric_name: tools_called}, "
+                "expectations: [{name: a, conditions: [{condition_type: tools_called, tools: [x]}]}]"
+            ),
+            SCORING,
+            "expectations: tools_called in a is the name of a metric; name the condition otherwise",
+            id="condition with the metric_name",
+        ),
+        pytest.param(
+            _scoring("tool_selection_accuracy: {metric_name: redundancy}"),
+            SCORING,
+            "tool_selection_accuracy.metric_name: redundancy is the name of another metric",
+            id="metric_name of another metric",
+        ),
+        pytest.param(
             _scoring("idle_timeout: 60"),
             f"{SCORING}::idle_timeout",
             "a duration needs a unit: write 10s, 200ms or 1m30s",

@@ -13,6 +13,7 @@ from service.processor.outputs import Scored
 
 IDLE = 1_800
 EXPECTATIONS = [{"name": "trip", "partition": "session", "expected_tools": ["a", "b"]}]
+BOTH = {"name": "trip", "partition": "both", "expected_tools": ["a", "b"]}
 
 
 def trace_id(number: int) -> bytes:
@@ -73,6 +74,18 @@ async def test_turns_are_scored_together_when_the_session_falls_silent() -> None
 
     await processing.after(10)
     assert [("shop/s", Trigger.IDLE_TIMEOUT, 1.0, [])] == scores(processing)
+
+
+async def test_events_name_their_session_whatever_the_spans_call_its_attribute() -> None:
+    processing = a_processing(session={"enabled": True, "keys": ["chat.id"]}, expectations=[BOTH])
+    await turn(processing, 1, "a", session=7, key="chat.id")
+
+    await processing.after(IDLE)
+
+    assert [("trace", None), ("session", "7")] == [
+        (facts["toolscore.partition"], facts.get("gen_ai.conversation.id"))
+        for facts in ({each.key: plain(each.value) for each in event.attributes} for event in processing.events)
+    ]
 
 
 async def test_a_policy_for_sessions_scores_no_turn_by_itself() -> None:
