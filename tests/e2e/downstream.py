@@ -40,7 +40,7 @@ class _Answers:
         return ExportTraceServiceResponse(partial_success=partial).SerializeToString()
 
 
-def _services(export: Callable[[bytes, Context], bytes]) -> Iterator[grpc.GenericRpcHandler[bytes, bytes]]:
+def _services(export: Callable[[bytes, Context], bytes]) -> "Iterator[grpc.GenericRpcHandler[bytes, bytes]]":
     for name in SERVICES.values():
         method = grpc.unary_unary_rpc_method_handler(export)
         yield grpc.method_handlers_generic_handler(name, {"Export": method})
