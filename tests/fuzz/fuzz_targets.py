@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from conservation import span_bag
+from fuzz.stored_targets import annotation_body, annotations_file, evidence_line
 from google.protobuf.message import DecodeError
 from processing import Processing
 
@@ -125,6 +126,9 @@ TARGETS: dict[str, Callable[[bytes], bool]] = {
     "json_body": json_body,
     "compressed_body": compressed_body,
     "configuration": configuration,
+    "evidence_line": evidence_line,
+    "annotation_body": annotation_body,
+    "annotations_file": annotations_file,
 }
 
 
