@@ -4,7 +4,7 @@ A service in a process of its own under load, killed and started again, with wha
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -27,14 +27,18 @@ SETTINGS: dict[str, Any] = {
     "decision_delay": "300ms",
     "idle_timeout": "4s",
     "trace_timeout": "60s",
+    "session": {"enabled": True, "idle_timeout": "8s"},
     "expectations": [
         {
             "name": "plan",
+            "partition": "both",
             "expected_tools": ["a", "b"],
             "conditions": [{"condition_type": "tools_called_in_order", "name": "a_first", "tools": ["a", "b"]}],
         }
     ],
 }
+SESSION_IDLE_S = 8
+"""As above. A session that is seen sooner after the first start may have begun before it."""
 LATENCY_S = 0.25
 """Of the next hop: it has taken a request long before it says so."""
 BUNDLE = 3
@@ -46,7 +50,15 @@ MANY = 1_000_000
 SERVE = [sys.executable, "-m", "service", "serve", "--config"]
 
 SpanIds = tuple[bytes, bytes]
-Histories = dict[bytes, list[tuple[tuple[str, str], ...]]]
+Facts = tuple[tuple[str, str], ...]
+Histories = dict[bytes, list[Facts]]
+SESSION_FACTS = (
+    "gen_ai.evaluation.name",
+    "gen_ai.evaluation.score.value",
+    "gen_ai.evaluation.score.label",
+    "toolscore.coverage_reasons",
+)
+"""When a session is told, and how often, hangs on when its late spans come."""
 
 
 class SlowSink(RecordingSink):
@@ -69,8 +81,8 @@ class SlowSink(RecordingSink):
                 answer = await export(request, context)
                 if signal is Signal.TRACES:
                     self.arrived |= span_ids(request)
-                    async with self.news:
-                        self.news.notify_all()
+                async with self.news:
+                    self.news.notify_all()
                 await asyncio.sleep(LATENCY_S)
                 return answer
             finally:
@@ -86,7 +98,20 @@ class SlowSink(RecordingSink):
         """
         What was said of each trace, once for each idempotency id, in order of revisions.
         """
-        told: dict[bytes, dict[object, tuple[tuple[str, str], ...]]] = {}
+        return {
+            trace: sorted(facts for facts in deliveries if ("toolscore.partition", "trace") in facts)
+            for trace, deliveries in self._told().items()
+        }
+
+    @property
+    def sessions(self) -> dict[bytes, set[Facts]]:
+        """
+        The last word on each session, by the trace that it is told on.
+        """
+        return {trace: last for trace, told in self._told().items() if (last := set(_last_words(told)))}
+
+    def _told(self) -> Histories:
+        told: dict[bytes, dict[object, Facts]] = {}
         for payload in self.received(Signal.LOGS):
             for resource in ExportLogsServiceRequest.FromString(payload).resource_logs:
                 for record in resource.scope_logs[0].log_records:
@@ -94,7 +119,21 @@ class SlowSink(RecordingSink):
                     identity = facts.pop("toolscore.idempotency_id")
                     delivery = tuple(sorted(facts.items()))
                     assert told.setdefault(record.trace_id, {}).setdefault(identity, delivery) == delivery
-        return {trace: sorted(deliveries.values()) for trace, deliveries in told.items()}
+        return {trace: list(deliveries.values()) for trace, deliveries in told.items()}
+
+
+def _last_words(told: Iterable[Facts]) -> Iterator[Facts]:
+    """
+    Of each evaluation of a session the one with the highest revision.
+    """
+    last: dict[str, dict[str, str]] = {}
+    for facts in map(dict, told):
+        name = facts["gen_ai.evaluation.name"]
+        is_newer = int(facts["toolscore.revision"]) >= int(last.get(name, {}).get("toolscore.revision", 0))
+        if facts["toolscore.partition"] == "session" and is_newer:
+            last[name] = facts
+    for facts in last.values():
+        yield tuple((key, facts[key]) for key in SESSION_FACTS if key in facts)
 
 
 def ids_of(span: bytes) -> SpanIds:
@@ -111,10 +150,11 @@ class Runs:
     """
     Three agent runs as a client sends them.
 
-    Of five runs one is out of order, one lacks a call, one has a late span, one never ends.
+    Of five runs one is out of order, one lacks a call, one has a late span, one never ends. All are of one session.
     """
 
     def __init__(self, number: int) -> None:
+        self._session = {"gen_ai.conversation.id": f"session-{number}"}
         self._numbers = range(number * BUNDLE, (number + 1) * BUNDLE)
 
     @property
@@ -123,17 +163,26 @@ class Runs:
         firsts, seconds = ["a", "b", "a", "a", "a"], ["b", "a", "c", "b", "b"]
         first = [tool(firsts[n % 5], "first", trace=trace_id(n), start=0, end=1) for n in self._numbers]
         second = [tool(seconds[n % 5], "second", trace=trace_id(n), start=2, end=3) for n in self._numbers]
-        ends = [agent(trace=trace_id(n)) for n in self._numbers if n % 5 != NEVER_ENDS]
+        ends = [self._agent(n) for n in self._numbers if n % 5 != NEVER_ENDS]
         return [trace_request(spans) for spans in (first, second, ends)]
 
     @property
     def late(self) -> list[tuple[SpanIds, bytes]]:
         """The root, and what comes once it has left."""
         return [
-            (ids_of(agent(trace=trace_id(n))), trace_request([tool("b", "late", trace=trace_id(n), start=-2, end=-1)]))
+            (ids_of(self._agent(n)), trace_request([tool("b", "late", trace=trace_id(n), start=-2, end=-1)]))
             for n in self._numbers
             if n % 5 == IS_LATE
         ]
+
+    def _agent(self, number: int) -> bytes:
+        return agent(trace=trace_id(number), attributes=self._session)
+
+    @property
+    def session(self) -> tuple[bytes, bool]:
+        """The trace that the session is told on, and whether a late span belongs to it."""
+        ended = [n for n in self._numbers if n % 5 != NEVER_ENDS]
+        return trace_id(ended[-1]), any(n % 5 == IS_LATE for n in ended)
 
 
 @dataclass
@@ -168,6 +217,7 @@ class KilledService:
             begin = partial(start, [*SERVE, str(file)], file.with_suffix(".log"), ready=addresses.ready)
             peer = await asyncio.to_thread(begin)
             try:
+                await asyncio.sleep(SESSION_IDLE_S)
                 async with Sender(addresses.grpc) as sender:
                     numbers = count()
                     senders = 4 if kills else 24
@@ -182,9 +232,18 @@ class KilledService:
                     await asyncio.gather(*load)
                     self.sent = sender.accepted
                 await self._wait_until(lambda: self.sink.arrived >= self._expected)
+                await self._wait_until(self._sessions_are_told)
             finally:
                 status = await asyncio.to_thread(peer.stop)
             assert 0 == status, peer.end_of_log()
+
+    def _sessions_are_told(self) -> bool:
+        told = self.sink.sessions
+        sessions = (Runs(number).session for number in range(self.started))
+        return all(
+            trace in told and (not has_late or any("late_span" in str(facts) for facts in told[trace]))
+            for trace, has_late in sessions
+        )
 
     def _is_at_work(self) -> bool:
         return self._open > 0 and self.sink.in_flight > 0

@@ -1,8 +1,8 @@
 """
 SIGKILL and SIGTERM at random points under load, with a journal: no span is lost, no verdict is changed.
 
-Two services side by side, each with a client that tries again and a next hop that answers late; then the same traffic
-once more without kills.
+Sessions are on. Two services side by side, each with a client that tries again and a next hop that answers late; then
+the same traffic once more without kills.
 """
 
 import asyncio
@@ -44,6 +44,8 @@ async def test_kills_under_load_lose_no_span_and_change_no_verdict(tmp_path: Pat
         assert not span_bag(service.sent) - span_bag(received)
         expected = {trace: spared.sink.histories[trace] for trace in service.sink.histories}
         assert expected == service.sink.histories
+        assert service.started <= len(service.sink.sessions)
+        assert {trace: spared.sink.sessions[trace] for trace in service.sink.sessions} == service.sink.sessions
         account("kill", service.sent, received, may_repeat=True)
     kills_survived = sum(service.kills for service in killed)
     REPORT.kills += kills_survived
