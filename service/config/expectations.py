@@ -5,6 +5,7 @@ The first entry whose `match` fits an occurrence gives its expected tools and it
 """
 
 from enum import StrEnum
+from itertools import combinations
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -30,6 +31,9 @@ class PolicyPartition(StrEnum):
     def covers(self, partition: Partition) -> bool:
         return self is PolicyPartition.BOTH or self.value == partition.value
 
+    def covers_all_of(self, other: "PolicyPartition") -> bool:
+        return self in {PolicyPartition.BOTH, other}
+
 
 def _one_or_many(value: object) -> object:
     return (value,) if isinstance(value, str) else value
@@ -53,6 +57,24 @@ class ExpectationMatch(Block):
     attributes: dict[AttributeKey, Patterns] = Field(default={}, description="Attributes of the root span.")
     root_span_name: Patterns | None = Field(default=None, description="Name of the root span.")
     agent_name: Patterns | None = Field(default=None, description="Agent name of the outermost AGENT span.")
+
+    @property
+    def demands(self) -> frozenset[tuple[str, str, frozenset[str]]]:
+        """All that has to fit: the key, the attribute if it is one, the alternatives."""
+        single = {
+            "service_name": self.service_name,
+            "root_span_name": self.root_span_name,
+            "agent_name": self.agent_name,
+        }
+        by_attribute = {"resource": self.resource, "attributes": self.attributes}
+        return frozenset(
+            [(key, "", frozenset(patterns)) for key, patterns in single.items() if patterns is not None]
+            + [
+                (key, attribute, frozenset(patterns))
+                for key, attributes in by_attribute.items()
+                for attribute, patterns in attributes.items()
+            ]
+        )
 
 
 class ExpectationConfig(Block):
@@ -100,12 +122,17 @@ class ExpectationConfig(Block):
         return self
 
 
-def _check_distinct_names(entries: tuple[ExpectationConfig, ...]) -> tuple[ExpectationConfig, ...]:
+def _check_entries(entries: tuple[ExpectationConfig, ...]) -> tuple[ExpectationConfig, ...]:
     names = [entry.name for entry in entries]
     if repeated := {name for name in names if names.count(name) > 1}:
         message = f"{', '.join(sorted(repeated))} names more than one entry"
         raise ValueError(message)
+    demands = [(entry, entry.match.demands) for entry in entries]
+    for (first, asked), (later, asked_later) in combinations(demands, 2):
+        if asked <= asked_later and first.partition.covers_all_of(later.partition):
+            message = f"{later.name} can never decide: whatever it fits, {first.name} fits too and stands before it"
+            raise ValueError(message)
     return entries
 
 
-Expectations = Annotated[tuple[ExpectationConfig, ...], AfterValidator(_check_distinct_names)]
+Expectations = Annotated[tuple[ExpectationConfig, ...], AfterValidator(_check_entries)]

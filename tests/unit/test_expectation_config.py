@@ -103,3 +103,36 @@ WITH_ARGUMENTS: dict[str, object] = {"name": "a", "arguments": {"x": 1}}
 )
 def test_arguments_are_kept_only_where_an_entry_reads_them(entry: dict[str, object], *, expected: bool) -> None:
     assert expected is ExpectationConfig.model_validate(entry).reads_arguments
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "is_conflict"),
+    [
+        pytest.param({"match": {"agent_name": "a"}}, {"match": {"agent_name": "a"}}, True, id="the same match"),
+        pytest.param({}, {"match": {"agent_name": "a"}}, True, id="behind one that fits everything"),
+        pytest.param(
+            {"match": {"resource": {"k": ["a", "b"]}}},
+            {"match": {"resource": {"k": ["b", "a"]}, "service_name": "s"}},
+            True,
+            id="behind one that asks for less",
+        ),
+        pytest.param({"partition": "both"}, {"partition": "session"}, True, id="covered partition"),
+        pytest.param({"partition": "session"}, {"partition": "both"}, False, id="wider partition"),
+        pytest.param({"partition": "trace"}, {"partition": "session"}, False, id="other partition"),
+        pytest.param({"match": {"agent_name": "a"}}, {}, False, id="fallback"),
+        pytest.param({"match": {"agent_name": "a"}}, {"match": {"agent_name": "b"}}, False, id="other value"),
+        pytest.param(
+            {"match": {"resource": {"k": "a"}}}, {"match": {"attributes": {"k": "a"}}}, False, id="other place"
+        ),
+    ],
+)
+def test_an_entry_that_can_never_decide_is_refused(
+    first: dict[str, object], later: dict[str, object], *, is_conflict: bool
+) -> None:
+    entries = [{"name": name, "expected_tools": ["a"], **entry} for name, entry in (("x", first), ("y", later))]
+
+    if not is_conflict:
+        assert ["x", "y"] == [entry.name for entry in ENTRIES.validate_python(entries)]
+        return
+    with pytest.raises(ValidationError, match="y can never decide: whatever it fits, x fits too"):
+        ENTRIES.validate_python(entries)
