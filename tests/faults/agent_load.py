@@ -12,6 +12,7 @@ import grpc
 import grpc.aio
 from doubles import details_of
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+from opentelemetry.proto.trace.v1.trace_pb2 import Status
 from wire_spans import agent, tool, trace_request
 
 from service.exporter.otlp_grpc import read_retry_info
@@ -29,13 +30,16 @@ def trace_id(number: int) -> bytes:
 def agent_run(number: int, *, padding: int = 0, tools: Sequence[str] = ("a", "b")) -> list[bytes]:
     """
     The spans of one agent run: a call of each tool, then the agent. *padding* is added to the attributes of each.
+
+    Each has a status, if an empty one: a Collector writes it, and spans are compared byte for byte.
     """
     extra = {"padding": "x" * padding} if padding else {}
     trace = trace_id(number)
     calls = [
-        tool(name, trace=trace, start=place, end=place + 0.5, attributes=extra) for place, name in enumerate(tools)
+        tool(name, trace=trace, start=place, end=place + 0.5, attributes=extra, status=Status())
+        for place, name in enumerate(tools)
     ]
-    return [*calls, agent(trace=trace, attributes=extra)]
+    return [*calls, agent(trace=trace, attributes=extra, status=Status())]
 
 
 def agent_runs(count: int, *, first: int = 0, padding: int = 0) -> list[bytes]:
