@@ -5,12 +5,13 @@ Pure. Parts of sessions are stored field by field under the same names; attribut
 knows, and resources are kept as they came. Times are those of `records`.
 """
 
+import json
 from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from proto_adapters.canonical import CanonicalSpan, LinkView, Shape, SpanKind, SpanStatus, ToolCall
+from proto_adapters.canonical import AttributeValue, CanonicalSpan, LinkView, Shape, SpanKind, SpanStatus, ToolCall
 from proto_adapters.split import OriginTable
 from service.evaluation import DeliveryHistory
 from service.evidence import Coverage, CoverageReason, Partition, ToolEvidence
@@ -58,7 +59,8 @@ class StoredCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     aliases: tuple[str, ...] = ()
     control_tool: bool = False
     order_evidence: bool = True
-    arguments: Any = None
+    arguments: str | None = None
+    """As JSON, which holds whatever completions hold; `None` also if it does not."""
     result_ids: tuple[str, ...] = ()
     shape: Shape = Shape.TOOL_SPANS
 
@@ -152,17 +154,33 @@ def part_of_record(stored: StoredPart, origins: OriginTable) -> TracePart:
 def _stored_evidence(evidence: ToolEvidence) -> StoredEvidence:
     return StoredEvidence(
         **_others(evidence, StoredEvidence, "calls", "embedded_calls"),
-        calls=tuple(StoredCall(**asdict(call)) for call in evidence.calls),
-        embedded_calls=tuple(StoredCall(**asdict(call)) for call in evidence.embedded_calls),
+        calls=tuple(map(_stored_call, evidence.calls)),
+        embedded_calls=tuple(map(_stored_call, evidence.embedded_calls)),
     )
+
+
+def _stored_call(call: ToolCall) -> StoredCall:
+    return StoredCall(**asdict(call) | {"arguments": _argument_text(call.arguments)})
+
+
+def _argument_text(arguments: AttributeValue) -> str | None:
+    try:
+        return None if arguments is None else json.dumps(arguments, default=repr)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _evidence(stored: StoredEvidence) -> ToolEvidence:
     return ToolEvidence(
         **_others(stored, StoredEvidence, "calls", "embedded_calls"),
-        calls=tuple(ToolCall(**asdict(call)) for call in stored.calls),
-        embedded_calls=tuple(ToolCall(**asdict(call)) for call in stored.embedded_calls),
+        calls=tuple(map(_call, stored.calls)),
+        embedded_calls=tuple(map(_call, stored.embedded_calls)),
     )
+
+
+def _call(stored: StoredCall) -> ToolCall:
+    arguments = None if stored.arguments is None else json.loads(stored.arguments)
+    return ToolCall(**asdict(stored) | {"arguments": arguments})
 
 
 def _stored_span(span: CanonicalSpan) -> StoredSpan:

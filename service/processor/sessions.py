@@ -147,12 +147,15 @@ class Sessions:
 
     def take(self, assessment: Assessment) -> None:
         """
-        A trace was closed; what it hands over is written together with its closing.
+        A trace was closed; what it hands over is written together with its closing. A fault of ours costs no span.
         """
-        part = assessment.session_part
-        if part is not None:
-            self._grown[part.key] = self._store.add(part, self._clock.monotonic_ns())
-            self._journal.changed(self._store.take_changes())
+        try:
+            part = assessment.session_part
+            if part is not None:
+                self._grown[part.key] = self._store.add(part, self._clock.monotonic_ns())
+                self._journal.changed(self._store.take_changes())
+        except Exception:
+            _logger.exception("a trace could not be added to its session")
 
     def keep_to_limits(self) -> None:
         """

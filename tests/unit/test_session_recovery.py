@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from lives import Lives
 from session_builders import a_part, a_turn
-from wire_spans import agent, tool
+from wire_spans import agent, chat, tool
 
 from proto_adapters.canonical import LinkView
 from proto_adapters.split import OriginTable
@@ -197,9 +197,39 @@ async def test_sessions_that_were_switched_off_meanwhile_are_restarted(lives: Li
     assert [("shop/s", Trigger.IDLE_TIMEOUT, 0, 0.5, ["restarted"])] == told(lives)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param('{"x": 1' + 30 * "0" + "}", id="large number"),
+        pytest.param('{"x": 1e400}', id="infinity"),
+        pytest.param('{"\\ud800": "\\udfff"}', id="half a character"),
+        pytest.param(2_000 * "[" + 2_000 * "]", id="depth"),
+    ],
+)
+async def test_whatever_stands_in_arguments_the_session_is_kept(arguments: str, tmp_path: Path) -> None:
+    condition = {"condition_type": "tools_called", "tools": [{"name": "b", "arguments": {"x": 1}}]}
+    rules = {"expectations": [{"name": "trip", "partition": "session", "conditions": [condition]}]}
+    lives = await Lives(tmp_path, **SETTINGS | rules, count_embedded_calls=True).begin()
+    call = '{"type": "tool_call", "id": "c", "name": "b", "arguments": ' + arguments + "}"
+    messages = '[{"role": "assistant", "parts": [' + call + "]}]"
+    await lives.send(
+        tool("b", trace=bytes(15) + b"\1", attributes={"gen_ai.tool.call.arguments": arguments}),
+        agent(trace=bytes(15) + b"\1", attributes={"gen_ai.conversation.id": "s"}),
+        chat(trace=bytes(15) + b"\2", messages=messages),
+        agent(trace=bytes(15) + b"\2", attributes={"gen_ai.conversation.id": "s"}),
+    )
+    await lives.after(5)
+
+    await lives.kill()
+    await lives.after(IDLE)
+    await lives.end()
+
+    assert 1 == len(told(lives))
+
+
 def test_a_part_is_read_as_it_was_written() -> None:
     link = LinkView(bytes(15) + b"\2", bytes(7) + b"\1")
-    trace = a_turn().tool("a", 1, 2, links=(link,), tool_arguments={"deep": [1, b"bytes", None, 2.5, {"x": True}]})
+    trace = a_turn().tool("a", 1, 2, links=(link,), tool_arguments={"deep": [10**30, None, 2.5, {"x": True}]})
     part = a_part(trace.llm("b", start=3, end=4))
 
     read = decode(encode(stored_part(part)), StoredPart)
