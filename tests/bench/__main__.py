@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from bench import cost, growth, instructions, memory
+from bench import calls, cost, growth, instructions, memory, soak
 from bench.agent_traffic import Profile, synthetic_corpus
 from bench.corpus import recorded_corpus
 from bench.plot import as_svg
@@ -103,6 +103,27 @@ def compare_spans(batches: Batches = "1,128", profiles: Profiles = "content,lean
             typer.echo(f"{profile} {batch}: {result}")
             if not result.is_clean:
                 raise typer.Exit(1)
+
+
+@app.command("calls")
+def write_calls(file: Path, traces: int = 400) -> None:
+    """
+    Time to score traces, whose calls are written to FILE for `libraries.py`.
+    """
+    typer.echo(calls.score_and_write(file, traces=traces))
+
+
+@app.command("soak")
+def keep_loaded(
+    minutes: Annotated[float, typer.Option(help="How long.")] = 20,
+    window: Annotated[float, typer.Option(help="Seconds that one line of the table tells of.")] = 120,
+    profile: Profile = Profile.CONTENT,
+) -> None:
+    """
+    Memory and losses under lasting load, while the next hop restarts and stands still.
+    """
+    corpus = synthetic_corpus(profile, batch=128)
+    typer.echo(soak.soak(corpus, toolscore(), minutes=minutes, window_s=window, tell=typer.echo))
 
 
 if __name__ == "__main__":

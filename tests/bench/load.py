@@ -16,6 +16,7 @@ from bench.yardsticks import EXPORT_TRACES, UNLIMITED
 from msgspec import Struct
 
 IN_FLIGHT = 8
+Call = grpc.aio.UnaryUnaryMultiCallable[bytes, bytes]
 RETRIED = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
 
 
@@ -52,7 +53,7 @@ async def send(
     Send *corpus* for some *seconds*, or *passes* times, numbering passes from *first* on.
     """
     sent = Sent()
-    work = _work(corpus, first, passes)
+    work = stamped_passes(corpus, first, passes)
     begun = time.perf_counter()
     deadline = None if seconds is None else begun + seconds
     async with grpc.aio.insecure_channel(target, options=UNLIMITED) as channel:
@@ -62,13 +63,16 @@ async def send(
     return sent
 
 
-def _work(corpus: Corpus, first: int, passes: int | None) -> Iterator[tuple[Template, int]]:
+def stamped_passes(corpus: Corpus, first: int, passes: int | None = None) -> Iterator[tuple[Template, int]]:
+    """
+    The templates of one pass after another with the number of the pass; without end if *passes* is None.
+    """
     numbers = count(first) if passes is None else range(first, first + passes)
     return ((template, number) for number in numbers for template in corpus.templates)
 
 
 async def _worker(
-    call: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes],
+    call: Call,
     work: Iterator[tuple[Template, int]],
     sent: Sent,
     deadline: float | None,
@@ -80,14 +84,17 @@ async def _worker(
             return
         request = template.stamped(number)
         begun = time.perf_counter()
-        await _deliver(call, request, sent)
+        await deliver(call, request, sent)
         sent.latencies_s.append(time.perf_counter() - begun)
         sent.spans += template.span_count
         if keep:
             sent.requests.append(request)
 
 
-async def _deliver(call: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes], request: bytes, sent: Sent) -> None:
+async def deliver(call: Call, request: bytes, sent: Sent) -> None:
+    """
+    Send until it is acknowledged, counting what was refused.
+    """
     while True:
         try:
             await call(request, timeout=30)
