@@ -6,6 +6,7 @@ wins. A policy that reads the root waits for it: until then nothing is resolved.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +19,9 @@ from service.evaluation import ExpectedSource, Reason
 from service.evidence import Partition
 from service.scoring.annotations import EXPECTED_TOOLS_COLUMN, AnnotationInvalid, read_tool_names
 from service.scoring.policies import EntryFit, Fit, MatchValues, Policies
+
+MEMO_SIZE = 1_024
+"""Lists of names whose requirements are remembered; annotations may hold any number of them."""
 
 
 class OccurrenceFacts(Struct, frozen=True, kw_only=True):
@@ -182,5 +186,12 @@ class Resolver:
 
 
 def _expect(names: Iterable[str], source: ExpectedSource, *, no_calls_are_zero: bool = False) -> ExpectedTools:
-    tools = tuple(ToolRequirement.model_construct(name=name) for name in names)
-    return ExpectedTools(tools, source, source.value, no_calls_are_zero)
+    return ExpectedTools(_requirements(tuple(names)), source, source.value, no_calls_are_zero)
+
+
+@lru_cache(maxsize=MEMO_SIZE)
+def _requirements(names: tuple[str, ...]) -> tuple[ToolRequirement, ...]:
+    """
+    Every trace of a run has the same; making the models anew for each took as long as scoring a small trace.
+    """
+    return tuple(ToolRequirement.model_construct(name=name) for name in names)
