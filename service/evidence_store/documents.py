@@ -25,7 +25,7 @@ DIGEST_KEY = "sha256"
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
-Natural = Annotated[int, Meta(ge=0)]
+Natural = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 TraceId = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
 SpanId = Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
 
@@ -116,7 +116,7 @@ class EvidenceDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """
 
     schema: str = SCHEMA
-    version: int = VERSION
+    version: Natural = VERSION
     partition: Partition
     occurrence: str
     trigger: Trigger

@@ -120,13 +120,19 @@ def wait_until(condition: Callable[[], bool], *, within_s: float) -> bool:
     return True
 
 
+_given_ports: set[int] = set()
+"""Whoever asked for a port may not listen on it yet."""
+
+
 def free_port() -> int:
     """
-    A loopback port that nobody listens on. Not drawn from `random`, which pytest-randomly seeds alike in every process.
+    A loopback port that nobody listens on, and that was not given before. Not drawn from `random`, which
+    pytest-randomly seeds alike in every process.
     """
     for _ in range(100):
         port = secrets.choice(PORTS)
         with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) != 0:
+            if port not in _given_ports and probe.connect_ex(("127.0.0.1", port)) != 0:
+                _given_ports.add(port)
                 return port
     raise RuntimeError("no free port on the loopback interface")

@@ -94,6 +94,8 @@ def test_a_changed_byte_is_refused_or_changes_nothing(position: int, byte: int) 
 
 
 @given(st.sampled_from(MEMBERS), values)
+@example("nameless_calls", 2**64)
+@example("revision", -1)
 def test_whatever_fits_its_digest_is_refused_or_scored(member: str, value: Any) -> None:  # noqa: ANN401 # any JSON
     """
     A document that somebody else made, with a right digest.
