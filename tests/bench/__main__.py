@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from bench import calls, cost, growth, instructions, memory, soak
+from bench import calls, cost, growth, instructions, latency, memory, replay_files, soak
 from bench.agent_traffic import Profile, synthetic_corpus
 from bench.corpus import recorded_corpus
 from bench.plot import as_svg
@@ -72,12 +72,17 @@ def compare_peers(
 
 
 @app.command("growth")
-def draw_growth(folder: Path = Path("tests/bench/plots")) -> None:
+def draw_growth(
+    folder: Path = Path("tests/bench/plots"),
+    only: Annotated[str, typer.Option(help="Names of curves, separated by commas; all if empty.")] = "",
+) -> None:
     """
     Curves of cost per unit, as SVG pictures in FOLDER.
     """
     folder.mkdir(exist_ok=True)
     for curve in growth.CURVES:
+        if only and curve.name not in only.split(","):
+            continue
         points = [(size, growth.cpu_us_per_unit(curve, size)) for size in curve.sizes]
         picture = as_svg(f"Cost by {curve.name}", curve.things, f"CPU us per {curve.unit}", points)
         (folder / f"{curve.name.replace(' ', '_')}.svg").write_text(picture)
@@ -111,6 +116,36 @@ def write_calls(file: Path, traces: int = 400) -> None:
     Time to score traces, whose calls are written to FILE for `libraries.py`.
     """
     typer.echo(calls.score_and_write(file, traces=traces))
+
+
+@app.command("latency")
+def compare_latency(rounds: Rounds = 3, seconds: Seconds = 8, profile: Profile = Profile.CONTENT) -> None:
+    """
+    Acknowledgements and verdicts at 40 % of the load that toolscore carries, beside null.
+    """
+    services = {
+        "null": YARDSTICKS["null"],
+        "toolscore": toolscore(),
+        "toolscore, batch timeout 10 ms": toolscore(batch_timeout="10ms"),
+    }
+    corpus = synthetic_corpus(profile, batch=128)
+    measured = latency.measure(corpus, services, rated="toolscore", rounds=rounds, seconds=seconds)
+    typer.echo(measured.report("null"))
+
+
+@app.command("replay")
+def replay_recordings(
+    sizes: Annotated[str, typer.Option(help="Files in MiB, separated by commas.")] = "50,200",
+    jobs: Annotated[str, typer.Option(help="Processes, separated by commas.")] = "1,2",
+    profile: Profile = Profile.LEAN,
+) -> None:
+    """
+    Spans per second and memory of `toolscore replay`.
+    """
+    typer.echo(replay_files.HEAD)
+    wanted = [int(size) * replay_files.MIB for size in sizes.split(",")]
+    for replayed in replay_files.measure(synthetic_corpus(profile, batch=128), wanted, list(map(int, jobs.split(",")))):
+        typer.echo(replayed)
 
 
 @app.command("soak")

@@ -17,10 +17,17 @@ from typing import Any
 
 from bench.agent_traffic import EXPECTED_TOOLS, Profile, synthetic_corpus
 from bench.stages import MINUTE_NS, Parts, Run, finish, pass_through
+from dialect_views import span_view
 from msgspec import Struct
+from msgspec.structs import replace
 from scoring_builders import a_tool_call, tool_spans
+from session_builders import a_part, a_turn
 
+from proto_adapters.canonical import AttributeValue, SpanView
+from proto_adapters.dialects import DIALECTS, Dialect
+from proto_adapters.span_read import read_span
 from proto_adapters.split import split_traces
+from service.buffer.sessions import SessionLimits, SessionStore
 from service.conditions import parse_condition
 from service.config.expectations import ExpectationConfig
 from service.evaluation import Bounds, Evaluation, Status
@@ -31,6 +38,9 @@ from service.scoring.expectations import OccurrenceFacts, Resolver
 from service.scoring.settings import DEFAULT_SCORING
 from service.telemetry.otel_recorder import OtelRecorder
 from service.telemetry.recorder import Subject
+
+TURNS = 1_040
+"""Spans read for the curve of dialects; a multiple of its sizes for counting."""
 
 
 class Work(Struct, frozen=True):
@@ -143,6 +153,43 @@ def label_sets(count: int) -> Work:
     return Work(run, count)
 
 
+def sessions_open(count: int) -> Work:
+    """
+    A further trace for each of *count* open sessions, and a look at which is due.
+    """
+    first = a_part(a_turn())
+    store = SessionStore(SessionLimits(max_sessions=count))
+    for number in range(count):
+        store.add(replace(first, session_id=f"s{number}", occurrence=f"a{number}"), 0)
+    further = [replace(first, session_id=f"s{number}", occurrence=f"b{number}") for number in range(count)]
+
+    def run() -> None:
+        for part in further:
+            store.add(part, 1)
+            assert store.next_due(1) is None
+
+    return Work(run, count)
+
+
+def dialects(count: int) -> Work:
+    """
+    Tool spans that differ in which of *count* dialects marks them, by turns.
+    """
+    views = [_marked_view(dialect) for dialect in DIALECTS[:count]]
+    turns = [views[number % count] for number in range(TURNS)]
+    return Work(lambda: [read_span(view) for view in turns], TURNS)
+
+
+def _marked_view(dialect: Dialect) -> SpanView:
+    """
+    A tool span with the first key that *dialect* is known by, or its scope.
+    """
+    known = dialect.recognised_by
+    told: dict[str, AttributeValue] = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "lookup"}
+    marks: dict[str, AttributeValue] = dict.fromkeys((key.replace("*", "x") for key in known.keys[:1]), "x")
+    return span_view(told | marks, scope=next(iter(known.scopes), "").replace("*", "x"))
+
+
 def deadlines(count: int) -> Work:
     """
     *count* traces that are all due at once, scored and released.
@@ -169,6 +216,8 @@ CURVES = (
         attempts_per_tool,
     ),
     Curve("expectations", "entries configured", "occurrence", (1, 10, 100, 1_000), (50, 200), expectations),
+    Curve("sessions open", "sessions open", "trace added", (10, 100, 1_000, 10_000), (50, 200), sessions_open),
+    Curve("dialects", "dialects in the traffic", "span read", (1, 3, 13, len(DIALECTS)), (13, 52), dialects),
     Curve("label sets", "agents in the metrics", "score", (10, 100, 1_000), (50, 200), label_sets),
 )
 

@@ -20,7 +20,8 @@ from msgspec import Struct
 
 TESTS = Path(__file__).parent.parent
 TICKS = os.sysconf("SC_CLK_TCK")
-DELAY = "200ms"
+DELAY_S = 0.2
+DELAY = f"{DELAY_S:g}s"
 
 
 class Subject(Struct, frozen=True):
@@ -78,7 +79,9 @@ def yardstick(kind: Yardstick) -> Service:
     return run
 
 
-def toolscore(tool_scoring: Settings | None = None, *, compression: str = "none") -> Service:
+def toolscore(
+    tool_scoring: Settings | None = None, *, compression: str = "none", batch_timeout: str = "200ms"
+) -> Service:
     """
     The service with the bench's expectations, default outputs, and a short delay.
     """
@@ -90,6 +93,7 @@ def toolscore(tool_scoring: Settings | None = None, *, compression: str = "none"
         file = configuration_file(directory, addresses, downstream, block)
         settings = yaml.safe_load(file.read_text())
         settings["exporters"]["otlp_grpc"]["compression"] = compression
+        settings["processors"]["batch"] = {"timeout": batch_timeout}
         file.write_text(yaml.safe_dump(settings))
         with serving(file, addresses) as peer:
             yield Subject(addresses.grpc, peer.process.pid)
