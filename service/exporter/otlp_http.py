@@ -27,7 +27,7 @@ from service.transport_security.bearer_token import BearerTokenAuth
 from service.transport_security.tls import ClientTls
 
 BODY_LIMIT = 64 * 1024
-"""Of an answer, no more is read (`../shared/reference/collector.md` §3.1)."""
+"""Of an answer, no more is read (`reference/collector.md` §3.1)."""
 PROTOBUF = "application/x-protobuf"
 JSON = "application/json"
 

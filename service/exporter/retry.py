@@ -1,7 +1,7 @@
 """
 When to try again: a pure schedule, and the pause between tries that a stop cuts short.
 
-Keys, defaults and rules are exporterhelper's (`../shared/reference/collector.md` §3.1), but for `max_elapsed_time`,
+Keys, defaults and rules are exporterhelper's (`reference/collector.md` §3.1), but for `max_elapsed_time`,
 which is 0 here: in hold mode an accepted span exists nowhere else, so we do not give up (design §11).
 """
 

@@ -2,7 +2,7 @@
 Bodies under a Content-Encoding, expanded piece by piece under a limit.
 
 Pure. No more than the limit and one piece is ever in memory, however small the body is: the answer to decompression
-bombs (`../shared/reference/collector.md` §8).
+bombs (`reference/collector.md` §8).
 """
 
 import zlib

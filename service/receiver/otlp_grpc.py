@@ -2,7 +2,7 @@
 OTLP over gRPC: the three collector services on raw bytes, and grpc.health.v1 on the same port.
 
 Requests are not deserialised here: a malformed message must be INVALID_ARGUMENT, which grpcio's own deserialisation
-cannot answer (`../shared/reference/collector.md` §2.4). No backpressure by `maximum_concurrent_rpcs` either: its
+cannot answer (`reference/collector.md` §2.4). No backpressure by `maximum_concurrent_rpcs` either: its
 RESOURCE_EXHAUSTED has no RetryInfo, so senders would drop.
 """
 

@@ -2,7 +2,7 @@
 OTLP over HTTP: `/v1/traces`, `/v1/logs` and `/v1/metrics`, protobuf and JSON, optionally compressed.
 
 Every limit holds before the memory is used: length before reading, size while reading and while decompressing, number
-and patience of connections (`../shared/reference/collector.md` §2.2, §8).
+and patience of connections (`reference/collector.md` §2.2, §8).
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """
 What a receiver answers: one table for gRPC and HTTP.
 
-Pure: from an error, or from what was accepted, to a status and to bytes. `../shared/reference/collector.md` §2.2 is
+Pure: from an error, or from what was accepted, to a status and to bytes. `reference/collector.md` §2.2 is
 the table; which statuses a sender may retry is OTLP's own rule (OTLP specification 1.11, "Failures").
 """
 
