@@ -207,12 +207,15 @@ async def _sample(
     while True:
         samples: list[int] = []
         ends = begun + (len(windows) + 1) * window_s
-        while time.perf_counter() < ends:
-            await asyncio.sleep(SAMPLE_EVERY_S)
-            samples.append(subject.resident_bytes())
-        windows.append(Window((ends - begun) / 60, samples, sent.spans - spans, sent.retries - retries))
+        try:
+            while time.perf_counter() < ends:
+                await asyncio.sleep(SAMPLE_EVERY_S)
+                samples.append(subject.resident_bytes())
+        finally:
+            minutes = (time.perf_counter() - begun) / 60
+            windows.append(Window(minutes, samples, sent.spans - spans, sent.retries - retries))
+            tell(windows[-1].row())
         spans, retries = sent.spans, sent.retries
-        tell(windows[-1].row())
 
 
 async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
