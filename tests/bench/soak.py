@@ -31,7 +31,7 @@ FAULT_EVERY_S = 20.0
 FAULT_S = 3.0
 SAMPLE_EVERY_S = 1.0
 DRAIN_WITHIN_S = 120.0
-"""A request that failed several times waits up to 30 s before it is tried again."""
+"""A request that failed waits up to 30 s for its next try; a trace whose root was not sent, for its timeout."""
 MARK_SIZE = 4
 
 
