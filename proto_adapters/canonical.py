@@ -207,8 +207,6 @@ class CanonicalSpan(Struct, frozen=True, kw_only=True, eq=False):
     dropped_attributes_count: int = 0
     dropped_events_count: int = 0
     links: tuple[LinkView, ...] = ()
-    digest: bytes = b""
-    """16-byte digest of the span as received; equal digests are one span delivered twice."""
 
     dialects: tuple[str, ...] = ()
     """Ids of all dialects that recognise the span; the first gave the kind."""

@@ -354,7 +354,7 @@ class TraceBuffer:
 
     def next_due(self, now_ns: int) -> DueTrace | None:
         """
-        The trace with the oldest deadline that is not after *now_ns*. The caller closes, removes or reschedules it.
+        The trace with the oldest deadline that is not after *now_ns*. The caller closes, removes or keeps it open.
         """
         while self._deadlines and self._deadlines[0][0] <= now_ns:
             at_ns, _, trace_id = heappop(self._deadlines)
@@ -381,12 +381,6 @@ class TraceBuffer:
         if trace.late_since_ns is not None:
             return Due(trace.late_since_ns + self._settings.decision_delay_ns, Trigger.LATE_SPAN)
         return Due(trace.closed_ns + self._settings.trace_timeout_ns, Trigger.LATE_SPAN)
-
-    def reschedule(self, trace: BufferedTrace) -> None:
-        """
-        Set the deadline of a trace that was taken as due and stays as it is.
-        """
-        self._schedule(trace)
 
     def keep_open(self, trace: BufferedTrace) -> None:
         """

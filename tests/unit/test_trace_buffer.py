@@ -64,16 +64,13 @@ def test_the_oldest_deadline_comes_first() -> None:
     assert (quick, slow) == (first and first.trace, second and second.trace)
 
 
-def test_a_trace_is_due_once_until_it_is_rescheduled() -> None:
+def test_a_trace_that_was_taken_as_due_is_not_due_again() -> None:
     buffer = a_buffer()
     trace = buffer.open(a_trace_id(), 0)
     add(buffer, trace, 0, is_root=True)
     due(buffer, 10)
 
     assert due(buffer, 10) is None
-
-    buffer.reschedule(trace)
-    assert DueTrace(trace, Trigger.ROOT_SPAN) == due(buffer, 10)
 
 
 def test_a_span_re_opens_a_provisionally_closed_trace_and_both_timers_start_anew() -> None:
@@ -204,7 +201,7 @@ def test_a_deadline_that_comes_up_during_a_closing_is_not_lost() -> None:
     assert due(buffer, 60) is None
     trace.is_closing = False
 
-    buffer.reschedule(trace)
+    buffer.keep_open(trace)
 
     assert DueTrace(trace, Trigger.IDLE_TIMEOUT) == due(buffer, 60)
 
